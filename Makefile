@@ -1,0 +1,46 @@
+# Two commands on a fresh machine (Python 3.10+, pip and make): `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi clean
+
+help:
+	@echo "make demo            train, evaluate and show a result you can look at (about 10 minutes on 2 cores)"
+	@echo "make test            everything CI checks: tests, ruff, mypy"
+	@echo "make venv            only prepare the environment in $(VENV)"
+	@echo "make test-slow       tests that train real models for minutes"
+	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
+	@echo "make clean           remove the environment and caches"
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: venv
+	$(BIN)/unfooled demo --out demo
+
+test: venv lint
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-fast: venv
+	$(BIN)/python -m pytest -m "not slow and not network" -n 2 --dist loadfile
+
+test-slow: venv
+	$(BIN)/python -m pytest -m slow
+
+benchmark-rsmi: venv
+	$(BIN)/python benchmarks/rsmi_cost.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info

@@ -1,0 +1,42 @@
+"""unfooled — train, attack and certify classifiers that keep their answer under tampering.
+
+>>> import unfooled as uf
+>>> clf = uf.train("runs/rsmi", task="movie-reviews", defence="rsmi")
+>>> clf.predict(["a gorgeous, witty film"])[0].label
+'positive'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from unfooled.predict import Classifier, Prediction
+    from unfooled.run.folder import load, save, wrap
+    from unfooled.run.train import train
+
+# Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
+_LAZY = {
+    "Classifier": "unfooled.predict",
+    "Prediction": "unfooled.predict",
+    "load": "unfooled.run.folder",
+    "save": "unfooled.run.folder",
+    "train": "unfooled.run.train",
+    "wrap": "unfooled.run.folder",
+}
+
+__all__ = ["Classifier", "Prediction", "__version__", "load", "save", "train", "wrap"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'unfooled' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""The ``unfooled`` command: five verbs and the assets, thin around the Python functions.
+
+Each command lives in its own file and imports what it needs inside the function, so that
+``unfooled --help`` starts without loading PyTorch.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from unfooled import __version__
+from unfooled.cli import assets, predict, train
+from unfooled.cli.console import err
+from unfooled.errors import UserError
+
+app = typer.Typer(
+    name="unfooled",
+    help="Train, attack and certify classifiers that keep their answer when someone tampers with the input.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train.train)
+app.command()(predict.predict)
+app.add_typer(assets.app, name="assets")
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"unfooled {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point: user errors become one message and an exit code, never a traceback."""
+    try:
+        app()
+    except UserError as error:
+        err.print(f"[bold red]Error:[/] {error}", markup=True, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("\nInterrupted.")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, less) went away: close quietly, as other command-line tools do.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,165 @@
+"""``unfooled train``: fine-tune an encoder with a defence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.errors import UsageError
+
+
+def train(
+    context: typer.Context,
+    task: Annotated[
+        str | None, typer.Option(help="Named task, e.g. movie-reviews (see --list-tasks).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Your training file (CSV, TSV, JSONL, Parquet), or hub:NAME.")
+    ] = None,
+    dev_data: Annotated[str | None, typer.Option(help="Your dev file [10 % of the training data].")] = None,
+    test_data: Annotated[
+        str | None, typer.Option(help="Your test file [held out of the training data].")
+    ] = None,
+    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="Column with the second text of a pair.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Character encoding of the files [utf-8].")] = None,
+    defence: Annotated[str | None, typer.Option(help="Defence (see --list-defences) [standard].")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),
+    ] = None,
+    out_: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the run [runs/TASK-DEFENCE].")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Encoder: asset name, folder or hub id [minilm].")
+    ] = None,
+    layers: Annotated[int | None, typer.Option(help="Keep only the first so many encoder blocks.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the training data [2].")] = None,
+    lr: Annotated[float | None, typer.Option(help="Peak learning rate [the defence's].")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step [32].")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Tokens read of each text [the task's].")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many epochs without a better dev accuracy.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Use only so many training examples.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed [0].")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, mps [auto].")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="auto, float32 or bf16 [auto: bf16 where the hardware has it].")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file with the same names; options given here win.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in the same folder.")] = False,
+    list_defences: Annotated[
+        bool, typer.Option("--list-defences", help="List the defences and their settings, then leave.")
+    ] = False,
+    list_tasks: Annotated[
+        bool, typer.Option("--list-tasks", help="List the named tasks, then leave.")
+    ] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Train a classifier with a defence; the result is a folder that every other command takes.
+
+    Example: unfooled train --task movie-reviews --defence rsmi --out runs/rsmi
+
+    Interrupted? Run the same command again: it goes on from the last checkpoint.
+    """
+    if list_tasks:
+        return _list_tasks(json_)
+    if list_defences:
+        return _list_defences(json_)
+    from unfooled.run.config import read_config
+    from unfooled.settings import parse_assignments
+
+    values: dict[str, Any] = read_config(config) if config else {}
+    folder = out_ or values.pop("out", None)
+    given = {
+        name: value
+        for name, value in context.params.items()
+        if value is not None
+        and name not in ("set_", "out_", "config", "overwrite", "json_")
+        and not name.startswith("list_")
+    }
+    if "task" in given:
+        values.pop("data", None)
+    elif "data" in given:
+        values.pop("task", None)
+    values.update(given)
+    settings = values.get("settings") or {}
+    if not isinstance(settings, dict):
+        raise UsageError(f"{config}: settings must hold names and values, e.g. settings: {{sigma: 0.3}}.")
+    values["settings"] = {**settings, **parse_assignments(set_ or [])}
+
+    from unfooled.run.files import read_json
+    from unfooled.run.train import run_folder
+    from unfooled.run.train import train as run
+
+    chosen = run_folder(folder, values)
+    run(chosen, overwrite=overwrite, **values)
+    metrics = read_json(chosen / "metrics.json")
+    test = metrics["test"]
+    if json_:
+        return print_json({"run": str(chosen), "metrics": metrics})
+    low, high = test["accuracy_interval"]
+    out.print(
+        f"Trained in {metrics['train']['seconds']:.0f} s. Test accuracy [bold]{test['accuracy']:.3f}[/] "
+        f"(95 % interval {low:.3f} to {high:.3f}, {test['examples']} texts)."
+    )
+    out.print(f'Saved in {chosen}. Try it: unfooled predict {chosen} "your text"', soft_wrap=True)
+    err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
+
+
+def _list_tasks(as_json: bool) -> None:
+    from unfooled import data
+
+    tasks = [data.get_task(name) for name in data.task_names()]
+    if as_json:
+        return print_json(
+            {
+                "tasks": [
+                    {"name": t.name, "description": t.description, "kind": t.kind, "labels": list(t.labels)}
+                    for t in tasks
+                ]
+            }
+        )
+    from rich.table import Table
+
+    table = Table("task", "what is asked", "input", "labels", box=None, pad_edge=False)
+    for task in tasks:
+        kind = "two texts" if task.kind == "pair" else "one text"
+        table.add_row(task.name, task.description, kind, ", ".join(task.labels))
+    out.print(table)
+
+
+def _list_defences(as_json: bool) -> None:
+    from unfooled.defences import DEFENCES
+    from unfooled.settings import describe_settings
+
+    if as_json:
+        return print_json(
+            {
+                "defences": [
+                    {
+                        "name": name,
+                        "summary": cls.summary,
+                        "settings": [vars(info) for info in describe_settings(cls)],
+                    }
+                    for name, cls in DEFENCES.items()
+                ]
+            }
+        )
+    from rich.table import Table
+
+    for name, cls in DEFENCES.items():
+        out.print(f"[bold]{name}[/]  {cls.summary}")
+        table = Table(box=None, show_header=False, padding=(0, 2))
+        for info in describe_settings(cls):
+            table.add_row(f"{info.name}", "" if info.default is None else str(info.default), info.help)
+        if table.row_count:
+            out.print(table)

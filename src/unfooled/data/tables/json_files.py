@@ -1,0 +1,55 @@
+"""JSON lines (one object a line) and JSON arrays of objects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unfooled.data.tables.table import Record, Table
+from unfooled.errors import DataError
+
+
+def read_jsonl(name: str, text: str) -> Table:
+    rows: list[tuple[int, Record]] = []
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.strip():
+            try:
+                value = json.loads(content)
+            except (ValueError, RecursionError) as error:
+                reason = getattr(error, "msg", None) or str(error)
+                column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+                raise DataError(
+                    f"{name}, line {line}{column}: not valid JSON ({reason})."
+                    ' Each line must be one object such as {"text": "…", "label": 1}.'
+                ) from None
+            rows.append((line, _object(f"{name}, line {line}", value)))
+    return Table(name, _columns(rows), rows)
+
+
+def read_json(name: str, text: str) -> Table:
+    """An array of objects; a file of JSON lines under this suffix is read as such."""
+    if not text.lstrip().startswith("["):
+        return read_jsonl(name, text)
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+        raise DataError(
+            f"{name}, line {line}: not valid JSON ({getattr(error, 'msg', None) or error})."
+            ' The file must be an array such as [{"text": "…", "label": 1}, …].'
+        ) from None
+    rows = [(item, _object(f"{name}, item {item}", value)) for item, value in enumerate(values, start=1)]
+    return Table(name, _columns(rows), rows, unit="item")
+
+
+def _object(where: str, value: Any) -> Record:
+    if not isinstance(value, dict):
+        raise DataError(
+            f"{where}: found {type(value).__name__} where an object is needed."
+            ' Write rows as {"text": "…", "label": 1}.'
+        )
+    return value
+
+
+def _columns(rows: list[tuple[int, Record]]) -> list[str]:
+    return list(dict.fromkeys(column for _, record in rows for column in record))

@@ -1,0 +1,46 @@
+"""What a task is: its inputs, its labels, its metric and where its rows come from.
+
+A named task is one :class:`Task` in a file of ``named/``; own files and hub datasets make
+theirs on the fly. ``qa`` and ``image`` are kinds the rest of the code may ask about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from unfooled.data.rows import Splits
+
+Kind = Literal["single", "pair", "qa", "image"]
+Reader = Callable[[Path], Splits]
+
+LONG_TEXT_WORDS = 100
+
+
+@dataclass(frozen=True)
+class Task:
+    """A classification task; ``read`` turns the folder of its asset into rows."""
+
+    name: str
+    description: str
+    kind: Kind
+    labels: tuple[str, ...]
+    max_length: int
+    """Recommended number of tokens to keep of an input."""
+    mean_words: float
+    """Mean number of words of an input (both texts of a pair together)."""
+    metric: str = "accuracy"
+    asset: str | None = None
+    read: Reader | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns a tokenizer takes, in order."""
+        return ("text", "text_pair") if self.kind == "pair" else ("text",)
+
+    @property
+    def long_text(self) -> bool:
+        """Whether inputs are documents rather than sentences (attacks on them are slow)."""
+        return self.mean_words > LONG_TEXT_WORDS

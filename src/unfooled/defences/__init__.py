@@ -1,0 +1,33 @@
+"""Defences by name. A new one is a file beside this one and a line in ``DEFENCES``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from unfooled.defences.base import Defence, Step
+from unfooled.defences.rsmi import Rsmi
+from unfooled.defences.standard import Standard
+from unfooled.errors import UsageError
+from unfooled.settings import build
+
+DEFENCES: dict[str, type[Any]] = {cls.name: cls for cls in (Standard, Rsmi)}
+
+
+def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
+    """A defence with its settings, each checked by name, type and range."""
+    if name not in DEFENCES:
+        close = difflib.get_close_matches(name, DEFENCES, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise UsageError(f"There is no defence '{name}'.{hint} Defences: {', '.join(DEFENCES)}.")
+    return build(DEFENCES[name], settings or {}, owner=f"defence '{name}'")
+
+
+def settings_of(defence: Defence) -> dict[str, Any]:
+    """The settings of a defence, as saved with a classifier."""
+    return {f.name: getattr(defence, f.name) for f in fields(defence)}  # type: ignore[arg-type]
+
+
+__all__ = ["DEFENCES", "Defence", "Rsmi", "Standard", "Step", "make_defence", "settings_of"]

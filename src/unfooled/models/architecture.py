@@ -1,0 +1,72 @@
+"""Where a Hugging Face encoder keeps its embedding table and its blocks.
+
+One place knows the differences between BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa, T5 and
+their relatives; the rest of the package speaks of sites only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from unfooled.errors import UsageError
+
+# Families whose blocks take (hidden_states, attention_mask) and nothing else that has a batch
+# dimension, so that the rows of a batch may be repeated between two blocks.
+_REPEATABLE = {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The modules that carry the noise sites of one model."""
+
+    embeddings: nn.Module
+    """Word-embedding table of the encoder."""
+    decoder_embeddings: nn.Module | None
+    """Word-embedding table of the decoder, where the decoder reads the same text (T5)."""
+    blocks: tuple[nn.Module, ...]
+    """Distinct block modules in the order of their first call."""
+    depth: int
+    """How many times a block is run (ALBERT runs one module many times)."""
+    rows_may_repeat_between_blocks: bool
+
+
+def describe(model: Any) -> Architecture:
+    """Find the embedding table and the blocks of a sequence classifier."""
+    config = model.config
+    depth = int(getattr(config, "num_hidden_layers", 0) or getattr(config, "num_layers", 0))
+    decoder_embeddings: nn.Module | None = None
+    if getattr(config, "is_encoder_decoder", False):
+        encoder = model.get_encoder() if hasattr(model, "get_encoder") else model.base_model.encoder
+        decoder = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model.decoder
+        embeddings = encoder.get_input_embeddings()
+        decoder_embeddings = decoder.get_input_embeddings()
+        root = encoder
+    else:
+        embeddings = model.get_input_embeddings()
+        root = model.base_model
+    blocks = _find_blocks(root, depth)
+    if depth < 1 or not blocks or embeddings is None:
+        raise UsageError(
+            f"The encoder type '{config.model_type}' has no embedding table and block list that unfooled "
+            "can find. Use an encoder such as BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa or T5."
+        )
+    return Architecture(
+        embeddings=embeddings,
+        decoder_embeddings=decoder_embeddings,
+        blocks=blocks,
+        depth=depth,
+        rows_may_repeat_between_blocks=config.model_type in _REPEATABLE,
+    )
+
+
+def _find_blocks(root: nn.Module, depth: int) -> tuple[nn.Module, ...]:
+    for name, module in root.named_modules():
+        if not isinstance(module, nn.ModuleList):
+            continue
+        # ALBERT: a list of groups, each run several times.
+        if name.endswith("albert_layer_groups") or len(module) == depth:
+            return tuple(module)
+    return ()

@@ -1,0 +1,142 @@
+"""Texts as token ids: one :class:`Encoded` per input, and padded batches of them.
+
+An ``Encoded`` knows which positions may be masked (never special tokens or padding) and which
+characters each token came from, so that masked or salient tokens can be shown as words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MAX_CHARACTERS = 1_000_000
+"""Longer texts are refused: tokenising them would hold the machine for no gain past ``max_length``."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One input as token ids, without padding."""
+
+    ids: tuple[int, ...]
+    type_ids: tuple[int, ...]
+    maskable: tuple[bool, ...]
+    """Positions that may be masked: not special tokens."""
+    offsets: tuple[tuple[int, int, int], ...]
+    """(which text: 0 or 1, first character, past the last character) of each token."""
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def with_masked(self, positions: Sequence[int], mask_id: int) -> Encoded:
+        """A copy with the given positions replaced by the mask token."""
+        ids = list(self.ids)
+        for position in positions:
+            ids[position] = mask_id
+        return replace(self, ids=tuple(ids))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded token ids on a device. ``ids``, ``mask``, ``maskable``: ``(rows, tokens)``."""
+
+    ids: Tensor
+    mask: Tensor
+    type_ids: Tensor
+    maskable: Tensor
+    labels: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.ids.shape[0]
+
+    def to(self, device: torch.device | str) -> Batch:
+        return self._each(lambda value: value.to(device))
+
+    def rows(self, index: Tensor) -> Batch:
+        """The given rows, in that order, repeated where they are named twice."""
+        return self._each(lambda value: value[index])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        return Batch(
+            ids=change(self.ids),
+            mask=change(self.mask),
+            type_ids=change(self.type_ids),
+            maskable=change(self.maskable),
+            labels=None if self.labels is None else change(self.labels),
+        )
+
+
+def collate(
+    encoded: Sequence[Encoded], *, pad_id: int, labels: Sequence[int] | None = None, multiple_of: int = 1
+) -> Batch:
+    """Pad to the longest input of the batch (rounded up to ``multiple_of``), never to a fixed maximum."""
+    longest = max(len(item) for item in encoded)
+    width = -(-longest // multiple_of) * multiple_of
+
+    def padded(values: list[Sequence[int]], fill: int, dtype: torch.dtype) -> Tensor:
+        return torch.tensor([[*row, *[fill] * (width - len(row))] for row in values], dtype=dtype)
+
+    return Batch(
+        ids=padded([item.ids for item in encoded], pad_id, torch.long),
+        mask=padded([[1] * len(item) for item in encoded], 0, torch.long),
+        type_ids=padded([item.type_ids for item in encoded], 0, torch.long),
+        maskable=padded([item.maskable for item in encoded], 0, torch.bool),
+        labels=None if labels is None else torch.tensor(list(labels), dtype=torch.long),
+    )
+
+
+def length_sorted_chunks(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
+    """Indices in chunks of similar length, longest first, each of at most ``max_tokens`` padded tokens.
+
+    Longest first makes memory peak at once rather than at the end.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
+    start = 0
+    while start < len(order):
+        size = max(1, max_tokens // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def encode(
+    tokenizer: Any, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_length: int
+) -> list[Encoded]:
+    """Tokenise with truncation; the fast tokenizer's offsets give the words back."""
+    if not texts:
+        return []
+    result = tokenizer(
+        list(texts),
+        None if pairs is None else list(pairs),
+        truncation=True,
+        max_length=max_length,
+        # Text that spells «[SEP]» or «[MASK]» is text: nobody writes special tokens from outside.
+        split_special_tokens=True,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        return_token_type_ids=True,
+        return_attention_mask=False,
+        return_overflowing_tokens=False,
+    )
+    encoded = []
+    for index in range(len(texts)):
+        backend = result.encodings[index]
+        special = result["special_tokens_mask"][index]
+        sequence_ids = backend.sequence_ids
+        offsets = tuple(
+            (0 if which is None else which, start, end)
+            for which, (start, end) in zip(sequence_ids, result["offset_mapping"][index], strict=True)
+        )
+        encoded.append(
+            Encoded(
+                ids=tuple(result["input_ids"][index]),
+                type_ids=tuple(result["token_type_ids"][index]),
+                maskable=tuple(not flag for flag in special),
+                offsets=offsets,
+                truncated=bool(backend.overflowing),
+            )
+        )
+    return encoded

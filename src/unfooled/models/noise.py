@@ -1,0 +1,113 @@
+"""Noise at named sites of an encoder, keyed so that a prediction can be repeated.
+
+A *site* is ``"embeddings"`` (the embedding table's output, before positions and LayerNorm) or the
+number of an encoder block (its output, after the last LayerNorm). Training draws fresh noise with
+the global generator; prediction draws *keyed* noise, which depends on (seed, input, draw, site) and
+never on batch size, order or padding. Padding is never noised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+Site = int | Literal["embeddings"]
+_MASK64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is added, and where."""
+
+    scale: float
+    """Standard deviation σ (gaussian) or scale λ (laplace)."""
+    sites: tuple[Site, ...] = ("embeddings",)
+    kind: Literal["gaussian", "laplace"] = "gaussian"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and self.scale >= 0):
+            raise ValueError(f"noise scale must be a finite number >= 0, got {self.scale}")
+        if self.kind not in ("gaussian", "laplace"):
+            raise ValueError(f"noise kind must be 'gaussian' or 'laplace', got {self.kind!r}")
+
+
+class Sampler(Protocol):
+    """Gives the noise for one site, shaped like the site's hidden states ``(rows, tokens, width)``."""
+
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class FreshNoise:
+    """Noise from the global generator, on the tensor's own device: for training."""
+
+    noise: Noise
+
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
+        if self.noise.kind == "gaussian":
+            draw = torch.randn_like(hidden)
+        else:
+            draw = _laplace_from_uniform(torch.rand_like(hidden))
+        return draw * self.noise.scale * mask.unsqueeze(-1).to(hidden.dtype)
+
+
+@dataclass(frozen=True)
+class KeyedNoise:
+    """Noise that is a function of one 64-bit key per row and the site, whatever the batch.
+
+    Drawn on the CPU and moved, so that every device sees the same numbers.
+    """
+
+    noise: Noise
+    keys: Sequence[int]
+
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
+        rows, tokens, width = hidden.shape
+        if rows != len(self.keys):
+            raise ValueError(f"{len(self.keys)} noise keys for {rows} rows")
+        lengths = mask.sum(dim=1).tolist()
+        draw = torch.zeros(rows, tokens, width)
+        generator = torch.Generator()
+        for row, (key, length) in enumerate(zip(self.keys, lengths, strict=True)):
+            generator.manual_seed(mix(key, _site_number(site)))
+            real = draw[row, : int(length)]
+            if self.noise.kind == "gaussian":
+                real.normal_(0.0, self.noise.scale, generator=generator)
+            else:
+                real.copy_(_laplace_from_uniform(real.uniform_(generator=generator)) * self.noise.scale)
+        return draw.to(device=hidden.device, dtype=hidden.dtype)
+
+
+def input_key(seed: int, ids: Sequence[int]) -> int:
+    """The 64-bit key of one input: the seed and its token ids without padding."""
+    digest = hashlib.blake2b(digest_size=8)
+    digest.update(int(seed).to_bytes(16, "little", signed=True))
+    digest.update(torch.tensor(ids, dtype=torch.int32).numpy().tobytes())
+    return int.from_bytes(digest.digest(), "little")
+
+
+def mix(key: int, *numbers: int) -> int:
+    """Derive an independent-looking 64-bit key from a key and counters (splitmix64 steps)."""
+    for number in numbers:
+        key = (key + (number + 1) * 0x9E3779B97F4A7C15) & _MASK64
+        key = ((key ^ (key >> 30)) * 0xBF58476D1CE4E5B9) & _MASK64
+        key = ((key ^ (key >> 27)) * 0x94D049BB133111EB) & _MASK64
+        key ^= key >> 31
+    return key
+
+
+def _site_number(site: Site) -> int:
+    return 0 if site == "embeddings" else int(site) + 1
+
+
+def _laplace_from_uniform(uniform: Tensor) -> Tensor:
+    # Inverse CDF on (-1/2, 1/2); the clamp keeps log away from zero at u = 0.
+    centred = uniform - 0.5
+    tail = (1 - 2 * centred.abs()).clamp_min(torch.finfo(uniform.dtype).tiny)
+    return -centred.sign() * torch.log(tail)

@@ -1,0 +1,99 @@
+"""Reach into a running encoder: replace embeddings, add noise at sites, copy rows, record states.
+
+The model is always called with its token ids, and hooks change what flows inside. That works for
+every architecture alike, including those that refuse ``inputs_embeds`` (T5), and keeps position
+numbers right where they are computed from the ids (RoBERTa).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unfooled.models.architecture import Architecture
+from unfooled.models.noise import Sampler, Site
+
+
+@dataclass
+class Tap:
+    """What to change and what to record during one forward pass."""
+
+    mask: Tensor
+    """Attention mask of the rows that enter, ``(rows, tokens)``."""
+    embeddings: Tensor | None = None
+    """Used in place of the table's output."""
+    sampler: Sampler | None = None
+    sites: tuple[Site, ...] = ()
+    copies: Tensor | None = None
+    """Index of the row that each leaving row copies; the copies are made at the first site."""
+    record: bool = False
+    hidden: list[Tensor] = field(default_factory=list)
+    """With ``record``: embeddings, then each block's output, noise included."""
+
+    calls: int = 0
+    copied: bool = False
+    entered: Tensor | None = None
+
+    def visit(self, site: Site, hidden: Tensor) -> Tensor:
+        """Copy rows at the first noise site, add the noise, record."""
+        if site in self.sites:
+            if self.copies is not None and not self.copied:
+                hidden, self.mask = hidden[self.copies], self.mask[self.copies]
+                self.copied = True
+            if self.sampler is not None:
+                hidden = hidden + self.sampler(site, hidden, self.mask)
+        if self.record:
+            self.hidden.append(hidden)
+        return hidden
+
+
+@contextmanager
+def tapped(architecture: Architecture, tap: Tap) -> Iterator[Tap]:
+    """Install the tap's hooks for the forward passes inside the ``with`` block."""
+    with ExitStack() as stack:
+        for handle in _install(architecture, tap):
+            stack.callback(handle.remove)
+        yield tap
+
+
+def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
+    def at_embeddings(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+        start = output if tap.embeddings is None else tap.embeddings.to(output.dtype)
+        tap.entered = tap.visit("embeddings", start)
+        return tap.entered
+
+    def at_decoder_embeddings(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+        # The decoder reads the same text, one step to the right: it must see the same (noisy)
+        # embeddings, or the noise would leave a clean path around it.
+        assert tap.entered is not None
+        return torch.cat([output[:, :1], tap.entered[:, :-1]], dim=1)
+
+    def at_block(module: nn.Module, args: Any, output: Any) -> Any:
+        site = tap.calls
+        tap.calls += 1
+        if isinstance(output, tuple):
+            return (tap.visit(site, output[0]), *output[1:])
+        return tap.visit(site, output)
+
+    def before_block(module: nn.Module, args: Any, kwargs: Any) -> Any:
+        if not tap.copied:
+            return None
+        bound = inspect.signature(module.forward).bind(*args, **kwargs)
+        mask = bound.arguments.get("attention_mask")
+        if isinstance(mask, Tensor):
+            bound.arguments["attention_mask"] = mask[tap.copies]
+        return bound.args, bound.kwargs
+
+    yield architecture.embeddings.register_forward_hook(at_embeddings)
+    if architecture.decoder_embeddings is not None:
+        yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)
+    for block in architecture.blocks:
+        yield block.register_forward_hook(at_block)
+        if tap.copies is not None:
+            yield block.register_forward_pre_hook(before_block, with_kwargs=True)

@@ -1,0 +1,22 @@
+"""How a decision is made from forward passes."""
+
+from unfooled.predict.classifier import Classifier, Prediction
+from unfooled.predict.decision import Decision, Predictor
+from unfooled.predict.plain import Plain
+from unfooled.predict.registry import PREDICTORS, make_predictor
+from unfooled.predict.sequential import Sequential
+from unfooled.predict.two_step import TwoStep
+from unfooled.predict.vote import Vote
+
+__all__ = [
+    "PREDICTORS",
+    "Classifier",
+    "Decision",
+    "Plain",
+    "Prediction",
+    "Predictor",
+    "Sequential",
+    "TwoStep",
+    "Vote",
+    "make_predictor",
+]

@@ -1,0 +1,49 @@
+"""Which tokens matter: the norm of the loss gradient at each word embedding (RSMI §2.2).
+
+Special tokens and padding are never candidates. Noise is on in the saliency pass as in any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier, length_sorted_chunks, mix
+
+SALIENCY_STREAM = 0
+MAX_TOKENS = 4096
+
+
+def rank_tokens(gradient: Tensor, maskable: Tensor, count: int) -> list[list[int]]:
+    """The up to ``count`` most salient maskable positions of each row, most salient first."""
+    scores = gradient.float().norm(dim=-1).masked_fill(~maskable, -1.0)
+    top = scores.topk(min(count, scores.shape[1]), dim=-1)
+    return [
+        [position for position, score in zip(positions, values, strict=True) if score >= 0]
+        for positions, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    ]
+
+
+def salient_positions(
+    classifier: TextClassifier,
+    encoded: Sequence[Encoded],
+    keys: Sequence[int],
+    *,
+    noise: Noise,
+    draws: int,
+    count: int,
+) -> list[list[int]]:
+    """Rank the tokens of each input by saliency to the model's own prediction."""
+    ranked: list[list[int]] = [[] for _ in encoded]
+    for chunk in length_sorted_chunks([len(item) * draws for item in encoded], MAX_TOKENS):
+        row_keys = [mix(keys[index], SALIENCY_STREAM, draw) for index in chunk for draw in range(draws)]
+        batch = classifier.batch([encoded[index] for index in chunk])
+        gradient, _ = classifier.embedding_gradient(
+            batch, sampler=KeyedNoise(noise, row_keys), sites=noise.sites, draws=draws
+        )
+        for index, positions in zip(chunk, rank_tokens(gradient, batch.maskable, count), strict=True):
+            ranked[index] = positions
+    torch.clear_autocast_cache()
+    return ranked

@@ -1,0 +1,169 @@
+"""RSMI's two-step prediction (Moon et al. 2023, Algorithm 1).
+
+k0 noisy forwards of the input masked at its top-M salient tokens; if the winner passes the one-tailed
+binomial test, it is the answer. Otherwise k1 inputs, each masking M of the top-N tokens, one noisy
+forward each. The test is the one of the authors' code: ``binom.cdf(n_a, k0, 1/2) > alpha``, which for
+k0 = 5 and alpha = 0.98 means unanimity. With output ``vote``, ballots that cannot change the answer any
+more are not cast (the label is the same as with all of them); ``mean-logit`` casts every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from unfooled.models import Encoded, Noise, Site, TextClassifier
+from unfooled.predict.abstention import abstains
+from unfooled.predict.ballots import Draws
+from unfooled.predict.decision import Decision
+from unfooled.predict.masking import Masking, Plan, check_randomisation, make_plan
+from unfooled.predict.tally import Output, argmax, count_votes, scores_of
+from unfooled.settings import setting
+
+Logits = list[list[float]]
+
+
+@dataclass(frozen=True)
+class TwoStep:
+    """Two-step masked vote. ``masking="none"`` is the paper's NoMask."""
+
+    sigma: float = setting(0.2, "Noise standard deviation (σ)", at_least=0)
+    noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
+    masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
+    candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
+    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
+    first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1)
+    second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1)
+    alpha: float = setting(
+        0.98, "The first vote stands if its binomial CDF exceeds this (α)", at_least=0, at_most=1
+    )
+    output: Output = setting("vote", "vote, or mean-logit (what an attacker who sees scores gets)")
+    masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
+    abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
+    abstain_error_rate: float | None = setting(
+        None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
+    )
+
+    def check(self, classifier: TextClassifier) -> None:
+        check_randomisation(
+            classifier,
+            sites=self.noise_layers,
+            sigma=self.sigma,
+            masking=self.masking,
+            masked_tokens=self.masked_tokens,
+            candidates=self.candidates,
+        )
+
+    def decide(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+    ) -> list[Decision]:
+        noise = Noise(self.sigma, self.noise_layers)
+        plan = make_plan(
+            classifier,
+            encoded,
+            seed=seed,
+            noise=noise,
+            masking=self.masking,
+            masked_tokens=self.masked_tokens,
+            candidates=self.candidates,
+            saliency_draws=self.saliency_draws,
+        )
+        classes = classifier.num_labels
+        draws = Draws(classifier, encoded, noise)
+        first = self._first_stage(plan, draws, range(len(encoded)), classes)
+        open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]
+        second = self._second_stage(plan, draws, open_ones, classes)
+        return [
+            self._decision(plan, owner, first[owner], second.get(owner), classes)
+            for owner in range(len(encoded))
+        ]
+
+    def _first_stage(self, plan: Plan, draws: Draws, owners: Sequence[int], classes: int) -> list[Logits]:
+        needed = votes_to_pass(self.first_votes, self.alpha)
+        logits: list[Logits] = [[] for _ in owners]
+        open_ones = list(owners)
+        # A first vote that can no longer pass goes to the second stage at once.
+        for size in _rounds(self.first_votes, curtailed=self.output == "vote"):
+            draws.extend(logits, open_ones, size, plan.top)
+            open_ones = [
+                owner
+                for owner in open_ones
+                if self.output != "vote"
+                or max(count_votes(logits[owner], classes)) + self.first_votes - len(logits[owner]) >= needed
+            ]
+        return logits
+
+    def _stands(self, logits: Logits, classes: int) -> bool:
+        return max(count_votes(logits, classes)) >= votes_to_pass(self.first_votes, self.alpha)
+
+    def _second_stage(
+        self, plan: Plan, draws: Draws, owners: Sequence[int], classes: int
+    ) -> dict[int, Logits]:
+        logits: dict[int, Logits] = {owner: [] for owner in owners}
+        open_ones = list(owners)
+        for size in _rounds(self.second_votes, curtailed=self.output == "vote" and self.majority_is_enough):
+            draws.extend(logits, open_ones, size, plan.sampled)
+            open_ones = [
+                owner for owner in open_ones if not _settled(logits[owner], classes, self.second_votes)
+            ]
+        return logits
+
+    @property
+    def majority_is_enough(self) -> bool:
+        """Only the winner counts: no share or significance is asked for."""
+        return self.abstain_below == 0 and self.abstain_error_rate is None
+
+    def _decision(
+        self, plan: Plan, owner: int, first: Logits, second: Logits | None, classes: int
+    ) -> Decision:
+        final = first if second is None else second
+        votes = [count_votes(first, classes)] + ([] if second is None else [count_votes(second, classes)])
+        scores = scores_of(final, self.output, classes)
+        return Decision(
+            label=argmax(scores),
+            scores=scores,
+            votes=tuple(votes),
+            masked=tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else (),
+            forwards=plan.saliency_forwards + len(first) + len(second or []),
+            abstained=abstains(
+                votes[-1], scores, below=self.abstain_below, error_rate=self.abstain_error_rate
+            ),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "two-step", **asdict(self), "noise_layers": list(self.noise_layers)}
+
+
+@lru_cache
+def votes_to_pass(votes: int, alpha: float) -> int:
+    """The smallest count n with ``binom.cdf(n, votes, 1/2) > alpha``; ``votes + 1`` if there is none."""
+    from scipy.stats import binom
+
+    for count in range(votes + 1):
+        if float(binom.cdf(count, votes, 0.5)) > alpha:
+            return count
+    return votes + 1
+
+
+def _rounds(votes: int, *, curtailed: bool) -> list[int]:
+    """Sizes of the rounds: one, or a bare majority first and then small steps."""
+    if not curtailed or votes < 3:
+        return [votes]
+    sizes = [2] if votes <= 8 else [votes // 2 + 1]
+    while (left := votes - sum(sizes)) > 0:
+        sizes.append(min(left, max(1, votes // 8)) if votes > 8 else left)
+    return sizes
+
+
+def _settled(logits: Logits, classes: int, votes: int) -> bool:
+    """No ballot still to come can change the winner (ties go to the lower class, as in argmax)."""
+    counts = count_votes(logits, classes)
+    leader = argmax(counts)
+    left = votes - len(logits)
+    return all(
+        counts[leader] > counts[other] + left or (counts[leader] == counts[other] + left and leader < other)
+        for other in range(classes)
+        if other != leader
+    )

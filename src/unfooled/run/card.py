@@ -1,0 +1,50 @@
+"""The model card of a run: what the model is, how it was made, and how it fared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from unfooled import __version__
+
+
+def model_card(name: str, config: dict[str, Any], metrics: dict[str, Any], labels: list[str]) -> str:
+    """A Hugging Face model card in Markdown with its YAML header."""
+    header = yaml.safe_dump(
+        {
+            "library_name": "transformers",
+            "pipeline_tag": "text-classification",
+            "tags": ["unfooled", "adversarial-robustness", config["defence"]],
+        },
+        sort_keys=False,
+    )
+    source = config["task"] or config["data"]
+    test = metrics["test"]
+    low, high = test["accuracy_interval"]
+    given = yaml.safe_dump({k: v for k, v in config.items() if v not in (None, {})}, sort_keys=False)
+    return f"""---
+{header}---
+# {name}
+
+A text classifier trained with unfooled {__version__}: defence
+`{config["defence"]}`, encoder `{config["encoder"]}`, data `{source}`. Labels: {", ".join(labels)}.
+
+| measure | value |
+| --- | --- |
+| test accuracy | {test["accuracy"]:.4f} (95 % interval {low:.4f} to {high:.4f}, {test["examples"]} texts) |
+| dev accuracy | {metrics["dev"]["accuracy"]:.4f} ({metrics["dev"]["examples"]} texts) |
+| training time | {metrics["train"]["seconds"]:.0f} s |
+
+## Use
+
+```python
+import unfooled as uf
+uf.load("{name}").predict(["your text"])
+```
+
+## Configuration
+
+```yaml
+{given}```
+"""

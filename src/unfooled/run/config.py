@@ -1,0 +1,84 @@
+"""The full configuration of a training run: one dataclass, the same names on the command line and in YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unfooled.errors import UsageError
+from unfooled.settings import build, setting
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What a run folder's ``config.yaml`` holds."""
+
+    task: str | None = setting(None, "Named task (`unfooled train --list-tasks`)")
+    data: str | None = setting(None, "Training file (CSV, TSV, JSONL, Parquet) or hub dataset (hub:name)")
+    dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
+    test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
+    text_column: str | None = setting(None, "Column with the text")
+    pair_column: str | None = setting(None, "Column with the second text of a pair")
+    label_column: str | None = setting(None, "Column with the label")
+    encoding: str = setting("utf-8", "Character encoding of the data files")
+    defence: str = setting("standard", "Defence (`unfooled train --list-defences`)")
+    settings: dict[str, Any] = field(default_factory=dict)
+    encoder: str = setting("minilm", "Asset name, folder or hub id of a Hugging Face encoder")
+    layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1)
+    epochs: float = setting(2.0, "Passes over the training data", at_least=0.001)
+    lr: float | None = setting(None, "Peak learning rate; the defence's default if not given", at_least=0)
+    batch_size: int = setting(32, "Examples a step", at_least=1)
+    max_length: int | None = setting(
+        None, "Tokens read of a text; the task's default if not given", at_least=4
+    )
+    warmup: float = setting(
+        0.06, "Share of the steps over which the learning rate rises", at_least=0, at_most=1
+    )
+    weight_decay: float = setting(0.01, "AdamW weight decay", at_least=0)
+    clip: float = setting(1.0, "Gradient norm limit", at_least=0)
+    patience: int = setting(
+        0, "Stop after so many epochs without a better dev accuracy; 0 = never", at_least=0
+    )
+    limit: int | None = setting(None, "Use only so many training examples (stratified)", at_least=2)
+    limit_dev: int | None = setting(None, "Use only so many dev examples (stratified)", at_least=2)
+    limit_test: int | None = setting(None, "Use only so many test examples (stratified)", at_least=2)
+    seed: int = setting(0, "Seed of the split, the order, the initial head and the noise")
+    device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
+    precision: str = setting("auto", "auto, float32 or bf16 (auto: bf16 where the hardware has it)")
+
+    def __post_init__(self) -> None:
+        if (self.task is None) == (self.data is None):
+            raise UsageError("Name what to train on: either --task NAME or --data FILE, and not both.")
+        if self.precision not in ("auto", "float32", "bf16"):
+            raise UsageError(f"precision must be auto, float32 or bf16, got {self.precision!r}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def make_config(values: Mapping[str, Any]) -> TrainConfig:
+    """A configuration from names and values; unknown names and wrong types are refused by name."""
+    return build(TrainConfig, values, owner="the training configuration")
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The names and values of a YAML file."""
+    import yaml
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot read the configuration {path}: {error.strerror}.") from error
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path} is not valid YAML: {error}") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UsageError(
+            f"{path} must hold names and values (task: movie-reviews), not a {type(values).__name__}."
+        )
+    return values
