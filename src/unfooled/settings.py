@@ -11,6 +11,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -48,7 +49,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--set {text!r}: expected name=value, for example --set sigma=0.3.")
         try:
             values[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-13-01
             raise UsageError(f"--set {text!r}: the value cannot be read ({error}).") from error
     return values
 
@@ -79,9 +80,9 @@ def check_range(where: str, value: Any, at_least: float | None, at_most: float |
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{where} must be a finite number, got {value}.")
     if at_least is not None and value < at_least:
-        raise UsageError(f"{where} must be at least {at_least:g}, got {value:g}.")
+        raise UsageError(f"{where} must be at least {at_least:g}, got {value}.")
     if at_most is not None and value > at_most:
-        raise UsageError(f"{where} must be at most {at_most:g}, got {value:g}.")
+        raise UsageError(f"{where} must be at most {at_most:g}, got {value}.")
 
 
 def _coerced(value: Any, hint: Any, where: str) -> Any:
@@ -107,13 +108,9 @@ def _coerced(value: Any, hint: Any, where: str) -> Any:
             return None
     elif hint is float:
         # YAML reads 1e-5 (no dot) as text; a number is meant.
-        if isinstance(value, str):
-            try:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            with suppress(ValueError, OverflowError):
                 return float(value)
-            except ValueError:
-                pass
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
     elif hint is int:
         if isinstance(value, int) and not isinstance(value, bool):
             return value

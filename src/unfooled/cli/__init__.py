@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from unfooled import __version__
-from unfooled.cli import assets, predict, train
+from unfooled.cli import assets, demo, predict, report, stability, sweep, train
 from unfooled.cli.console import err
 from unfooled.errors import UserError
 
@@ -26,7 +26,15 @@ app = typer.Typer(
 )
 app.command()(train.train)
 app.command()(predict.predict)
+app.command()(report.report)
+app.command()(demo.demo)
+app.command()(sweep.sweep)
+app.command()(stability.stability)
 app.add_typer(assets.app, name="assets")
+
+
+INTERRUPTED = 130
+"""Exit code of a command stopped with Ctrl-C, as shells have it."""
 
 
 def _show_version(value: bool) -> None:
@@ -49,11 +57,14 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        err.print(f"[bold red]Error:[/] {error}", markup=True, soft_wrap=True)
+        # Not as markup: a message may quote the user's own [brackets].
+        err.print("Error:", style="bold red", end=" ")
+        err.print(str(error), markup=False, soft_wrap=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        err.print("\nInterrupted.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            err.print("Interrupted. Run the same command again to go on.")
+        raise
     except BrokenPipeError:
         # The reader (head, less) went away: close quietly, as other command-line tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

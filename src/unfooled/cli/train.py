@@ -17,40 +17,55 @@ def train(
         str | None, typer.Option(help="Named task, e.g. movie-reviews (see --list-tasks).")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Your training file (CSV, TSV, JSONL, Parquet), or hub:NAME.")
+        str | None,
+        typer.Option(help="Your training file (CSV, TSV, JSONL, Parquet), or hub:NAME[:CONFIGURATION]."),
     ] = None,
-    dev_data: Annotated[str | None, typer.Option(help="Your dev file [10 % of the training data].")] = None,
+    dev_data: Annotated[
+        str | None, typer.Option(help="Your dev file (default: 10 % of the training data).")
+    ] = None,
     test_data: Annotated[
-        str | None, typer.Option(help="Your test file [held out of the training data].")
+        str | None, typer.Option(help="Your test file (default: held out of the training data).")
     ] = None,
     text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
     pair_column: Annotated[str | None, typer.Option(help="Column with the second text of a pair.")] = None,
     label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of the files [utf-8].")] = None,
-    defence: Annotated[str | None, typer.Option(help="Defence (see --list-defences) [standard].")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Label names in order, e.g. ham,spam (default: found in the data).")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Character encoding of the files (default: utf-8).")
+    ] = None,
+    defence: Annotated[
+        str | None, typer.Option(help="Defence (default: standard; see --list-defences).")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),
     ] = None,
     out_: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the run [runs/TASK-DEFENCE].")
+        Path | None, typer.Option("--out", help="Folder for the run (default: runs/TASK-DEFENCE).")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="Encoder: asset name, folder or hub id [minilm].")
+        str | None, typer.Option(help="Encoder: asset name, folder or hub id (default: minilm).")
     ] = None,
     layers: Annotated[int | None, typer.Option(help="Keep only the first so many encoder blocks.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the training data [2].")] = None,
-    lr: Annotated[float | None, typer.Option(help="Peak learning rate [the defence's].")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Examples a step [32].")] = None,
-    max_length: Annotated[int | None, typer.Option(help="Tokens read of each text [the task's].")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the training data (default: 2).")] = None,
+    lr: Annotated[float | None, typer.Option(help="Peak learning rate (default: the defence's).")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step (default: 32).")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="Tokens read of each text (default: the task's).")
+    ] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after so many epochs without a better dev accuracy.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Use only so many training examples.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed [0].")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, mps [auto].")] = None,
+    limit_dev: Annotated[int | None, typer.Option(help="Use only so many dev examples.")] = None,
+    limit_test: Annotated[int | None, typer.Option(help="Use only so many test examples.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed (default: 0).")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, mps (default: auto).")] = None,
     precision: Annotated[
-        str | None, typer.Option(help="auto, float32 or bf16 [auto: bf16 where the hardware has it].")
+        str | None,
+        typer.Option(help="auto, float32 or bf16 (default: auto: bf16 where the hardware has it)."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="YAML file with the same names; options given here win.")
@@ -74,7 +89,7 @@ def train(
         return _list_tasks(json_)
     if list_defences:
         return _list_defences(json_)
-    from unfooled.run.config import read_config
+    from unfooled.run.config import make_config, read_config
     from unfooled.settings import parse_assignments
 
     values: dict[str, Any] = read_config(config) if config else {}
@@ -86,6 +101,8 @@ def train(
         and name not in ("set_", "out_", "config", "overwrite", "json_")
         and not name.startswith("list_")
     }
+    if "labels" in given:
+        given["labels"] = [name.strip() for name in given["labels"].split(",")]
     if "task" in given:
         values.pop("data", None)
     elif "data" in given:
@@ -95,6 +112,7 @@ def train(
     if not isinstance(settings, dict):
         raise UsageError(f"{config}: settings must hold names and values, e.g. settings: {{sigma: 0.3}}.")
     values["settings"] = {**settings, **parse_assignments(set_ or [])}
+    make_config(values)  # wrong names and values are told before PyTorch is loaded
 
     from unfooled.run.files import read_json
     from unfooled.run.train import run_folder

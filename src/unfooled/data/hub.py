@@ -87,7 +87,7 @@ def _explained(dataset_id: str, config: str | None, error: Exception) -> DataErr
     elif type(error).__name__ == "HFValidationError":
         remedy = "Dataset names look like owner/name. A file of your own is used with --data FILE."
     elif "config" in text.lower():
-        remedy = "Choose a configuration with --config."
+        remedy = "Choose a configuration with --data hub:NAME:CONFIGURATION."
     elif isinstance(error, FileNotFoundError) and not isinstance(error, ConnectionError):
         remedy = (
             "Check the name and that the hub can be reached; private datasets need a login."

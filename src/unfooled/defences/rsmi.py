@@ -82,7 +82,8 @@ class Rsmi:
         family = _FAMILIES.get(classifier.model.config.model_type, BERT)
         defaults = SHORT if short else family
         masked = defaults.masked_tokens if self.masked_tokens is None else self.masked_tokens
-        layers = defaults.noise_layers if self.noise_layers is None else self.noise_layers
+        usual_layers = min(defaults.noise_layers, classifier.depth)
+        layers = usual_layers if self.noise_layers is None else self.noise_layers
         result = replace(
             self,
             sigma=defaults.sigma if self.sigma is None else self.sigma,

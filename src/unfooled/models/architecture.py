@@ -13,8 +13,8 @@ from torch import nn
 
 from unfooled.errors import UsageError
 
-# Families whose blocks take (hidden_states, attention_mask) and nothing else that has a batch
-# dimension, so that the rows of a batch may be repeated between two blocks.
+# Families whose blocks take nothing with a batch dimension but the hidden states and the arguments
+# that ``taps`` copies, so that the rows of a batch may be repeated between two blocks.
 _REPEATABLE = {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
 
 

@@ -121,6 +121,9 @@ def encode(
         return_attention_mask=False,
         return_overflowing_tokens=False,
     )
+    # SentencePiece vocabularies hold their special tokens as pieces and find them in text all the same.
+    unknown = tokenizer.unk_token_id
+    spelt = set(tokenizer.all_special_ids) if unknown is not None else set()
     encoded = []
     for index in range(len(texts)):
         backend = result.encodings[index]
@@ -132,7 +135,10 @@ def encode(
         )
         encoded.append(
             Encoded(
-                ids=tuple(result["input_ids"][index]),
+                ids=tuple(
+                    unknown if token in spelt and not flag else token
+                    for token, flag in zip(result["input_ids"][index], special, strict=True)
+                ),
                 type_ids=tuple(result["token_type_ids"][index]),
                 maskable=tuple(not flag for flag in special),
                 offsets=offsets,

@@ -107,7 +107,8 @@ def _site_number(site: Site) -> int:
 
 
 def _laplace_from_uniform(uniform: Tensor) -> Tensor:
-    # Inverse CDF on (-1/2, 1/2); the clamp keeps log away from zero at u = 0.
+    # Inverse CDF on (-1/2, 1/2). A uniform of exactly 0 stands for its whole cell: without the clamp at
+    # half a cell the log would make it an outlier that no Laplace draw of this resolution shows.
     centred = uniform - 0.5
-    tail = (1 - 2 * centred.abs()).clamp_min(torch.finfo(uniform.dtype).tiny)
+    tail = (1 - 2 * centred.abs()).clamp_min(torch.finfo(uniform.dtype).eps / 2)
     return -centred.sign() * torch.log(tail)

@@ -19,6 +19,9 @@ from torch import Tensor, nn
 from unfooled.models.architecture import Architecture
 from unfooled.models.noise import Sampler, Site
 
+_ARGUMENTS_WITH_ROWS = ("attention_mask", "position_bias")
+"""Arguments of a block that have one entry a row (``position_bias``: MPNet)."""
+
 
 @dataclass
 class Tap:
@@ -63,7 +66,11 @@ def tapped(architecture: Architecture, tap: Tap) -> Iterator[Tap]:
 
 
 def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
+    one_table = architecture.decoder_embeddings is architecture.embeddings
+
     def at_embeddings(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+        if one_table and tap.entered is not None:
+            return at_decoder_embeddings(module, args, output)
         start = output if tap.embeddings is None else tap.embeddings.to(output.dtype)
         tap.entered = tap.visit("embeddings", start)
         return tap.entered
@@ -85,13 +92,14 @@ def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
         if not tap.copied:
             return None
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
-        mask = bound.arguments.get("attention_mask")
-        if isinstance(mask, Tensor):
-            bound.arguments["attention_mask"] = mask[tap.copies]
+        for name in _ARGUMENTS_WITH_ROWS:
+            value = bound.arguments.get(name)
+            if isinstance(value, Tensor):
+                bound.arguments[name] = value[tap.copies]
         return bound.args, bound.kwargs
 
     yield architecture.embeddings.register_forward_hook(at_embeddings)
-    if architecture.decoder_embeddings is not None:
+    if architecture.decoder_embeddings is not None and not one_table:
         yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)
     for block in architecture.blocks:
         yield block.register_forward_hook(at_block)

@@ -53,7 +53,7 @@ class TextClassifier:
             )
         self.model = model
         self.tokenizer = tokenizer
-        self.max_length = min(max_length, _position_limit(model, tokenizer))
+        self.max_length = min(max_length, _position_limit(model))
         self.bf16 = bf16
         self.architecture = arch.describe(model)
         self._takes_type_ids = getattr(model.config, "type_vocab_size", 0) > 1
@@ -93,9 +93,9 @@ class TextClassifier:
     def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
         """Refuse a site that the encoder does not have, naming the setting."""
         for site in sites:
-            if site != "embeddings" and not 0 <= int(site) < self.depth:
+            if site != "embeddings" and site not in range(self.depth):
                 raise UsageError(
-                    f"{setting}: block {site} does not exist; this encoder has {self.depth} blocks, "
+                    f"{setting}: block {site!r} does not exist; this encoder has {self.depth} blocks, "
                     f"0 to {self.depth - 1}. Choose among those, or 'embeddings'."
                 )
 
@@ -176,13 +176,11 @@ class TextClassifier:
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
 
-def _position_limit(model: Any, tokenizer: Any) -> int:
-    """The longest input the position table holds (RoBERTa keeps two places for padding)."""
+def _position_limit(model: Any) -> int:
+    """The longest input the position table holds; RoBERTa and its kin count from past the padding id."""
     positions = getattr(model.config, "max_position_embeddings", None)
     if not positions or positions < 0 or getattr(model.config, "position_biased_input", True) is False:
         return int(1e6)
-    reserved = tokenizer.pad_token_id + 1 if model.config.model_type in _OFFSET_POSITIONS else 0
-    return int(positions) - reserved
-
-
-_OFFSET_POSITIONS = {"camembert", "longformer", "mpnet", "roberta", "xlm-roberta"}
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    padding = [table.padding_idx for table in tables if getattr(table, "padding_idx", None) is not None]
+    return int(positions) - (padding[0] + 1 if padding else 0)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import torch
+
 from unfooled.errors import UsageError
 from unfooled.models import Encoded, TextClassifier
 from unfooled.models.encoding import MAX_CHARACTERS
@@ -121,14 +123,16 @@ class Classifier:
         """Decisions for tokenised inputs (attacks, certificates and evaluation work on these)."""
         actual = secrets.randbits(63) if seed is None else seed
         self.text.model.eval()
-        return self.predictor.decide(self.text, encoded, seed=actual)
+        # The caller may be in inference mode, where saliency could not be differentiated.
+        with torch.inference_mode(False):
+            return self.predictor.decide(self.text, encoded, seed=actual)
 
     def _checked(
         self, texts: Sequence[str], pairs: Sequence[str] | None
     ) -> tuple[list[str], list[str] | None]:
         if isinstance(texts, str) or isinstance(pairs, str):
             raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
-        for name, values in (("texts", texts), ("pairs", pairs or [])):
+        for name, values in (("texts", texts), ("pairs", [] if pairs is None else pairs)):
             for index, value in enumerate(values):
                 if not isinstance(value, str):
                     raise UsageError(f"{name}[{index}] is {type(value).__name__}, not text.")

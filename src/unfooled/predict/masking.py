@@ -26,18 +26,25 @@ class Plan:
     masked_tokens: int
     saliency_forwards: int
     """Forward passes already spent on each input."""
+    unranked: bool = False
+    """The candidates are in no order of salience (random masking)."""
 
     def top(self, owner: int, draw: int) -> Ballot:
-        """Vote ``draw`` of the first stage: the top-M tokens masked, fresh noise."""
+        """Vote ``draw`` of the first stage: the top-M tokens (any M if unranked) masked, fresh noise."""
+        if self.unranked:
+            return self._drawn(owner, draw, TOP_STREAM)
         key = mix(self.keys[owner], TOP_STREAM, draw)
         return Ballot(owner, tuple(self.ranked[owner][: self.masked_tokens]), key)
 
     def sampled(self, owner: int, draw: int) -> Ballot:
         """Vote ``draw`` of the second stage: M tokens drawn from the candidates, fresh noise."""
-        chooser = random.Random(mix(self.keys[owner], POSITION_STREAM, draw))
+        return self._drawn(owner, draw, RANDOM_STREAM)
+
+    def _drawn(self, owner: int, draw: int, stream: int) -> Ballot:
+        chooser = random.Random(mix(self.keys[owner], POSITION_STREAM, stream, draw))
         candidates = self.ranked[owner]
         chosen = chooser.sample(candidates, min(self.masked_tokens, len(candidates)))
-        return Ballot(owner, tuple(chosen), mix(self.keys[owner], RANDOM_STREAM, draw))
+        return Ballot(owner, tuple(chosen), mix(self.keys[owner], stream, draw))
 
 
 def make_plan(
@@ -57,7 +64,7 @@ def make_plan(
         return Plan(keys, [[] for _ in encoded], 0, 0)
     if masking == "random":
         everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in encoded]
-        return Plan(keys, everything, masked_tokens, 0)
+        return Plan(keys, everything, masked_tokens, 0, unranked=True)
     ranked = salient_positions(
         classifier, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
     )

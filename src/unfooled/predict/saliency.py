@@ -19,10 +19,14 @@ MAX_TOKENS = 4096
 def rank_tokens(gradient: Tensor, maskable: Tensor, count: int) -> list[list[int]]:
     """The up to ``count`` most salient maskable positions of each row, most salient first."""
     scores = gradient.float().norm(dim=-1).masked_fill(~maskable, -1.0)
-    top = scores.topk(min(count, scores.shape[1]), dim=-1)
+    # A stable sort: a confident model's gradients may all be zero, and the order of equals must not
+    # depend on the padding.
+    top = scores.sort(dim=-1, descending=True, stable=True)
     return [
         [position for position, score in zip(positions, values, strict=True) if score >= 0]
-        for positions, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        for positions, values in zip(
+            top.indices[:, :count].tolist(), top.values[:, :count].tolist(), strict=True
+        )
     ]
 
 

@@ -61,8 +61,7 @@ class Vote:
             saliency_draws=self.saliency_draws,
         )
         logits: list[list[list[float]]] = [[] for _ in encoded]
-        ballot = plan.sampled if self.masking == "random" else plan.top
-        Draws(classifier, encoded, noise).extend(logits, range(len(encoded)), self.votes, ballot)
+        Draws(classifier, encoded, noise).extend(logits, range(len(encoded)), self.votes, plan.top)
         decisions = []
         for owner, rows in enumerate(logits):
             scores = scores_of(rows, self.output, classifier.num_labels)

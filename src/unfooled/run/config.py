@@ -16,12 +16,13 @@ class TrainConfig:
     """What a run folder's ``config.yaml`` holds."""
 
     task: str | None = setting(None, "Named task (`unfooled train --list-tasks`)")
-    data: str | None = setting(None, "Training file (CSV, TSV, JSONL, Parquet) or hub dataset (hub:name)")
+    data: str | None = setting(None, "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]")
     dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
     test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
     text_column: str | None = setting(None, "Column with the text")
     pair_column: str | None = setting(None, "Column with the second text of a pair")
     label_column: str | None = setting(None, "Column with the label")
+    labels: tuple[str, ...] | None = setting(None, "Label names in order; found in the data if not given")
     encoding: str = setting("utf-8", "Character encoding of the data files")
     defence: str = setting("standard", "Defence (`unfooled train --list-defences`)")
     settings: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +56,8 @@ class TrainConfig:
             raise UsageError(f"precision must be auto, float32 or bf16, got {self.precision!r}.")
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        values = asdict(self)
+        return values | {"labels": None if self.labels is None else list(self.labels)}
 
 
 def make_config(values: Mapping[str, Any]) -> TrainConfig:

@@ -64,6 +64,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
 
 def save(classifier: Classifier, folder: Path) -> None:
     """Write the Hugging Face files, then ``unfooled.json``: without it the folder is not a finished run."""
+    _quieten()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         classifier.text.model.save_pretrained(folder, safe_serialization=True)

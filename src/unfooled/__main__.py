@@ -1,0 +1,5 @@
+"""``python -m unfooled``."""
+
+from unfooled.cli import main
+
+main()

@@ -1,0 +1,129 @@
+"""``unfooled stability``: how much a randomised predictor's answers vary from one evaluation to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unfooled.cli.console import JsonOption, err, out, print_json
+
+BAR = 40
+
+
+def stability(
+    run: Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)],
+    task: Annotated[str | None, typer.Option(help="Named task (default: the run's own).")] = None,
+    data: Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")] = None,
+    text_column: Annotated[str | None, typer.Option(help="Column with the text, for --data.")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --data.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="Column with the label, for --data.")] = None,
+    encoding: Annotated[str, typer.Option(help="Character encoding of the file.")] = "utf-8",
+    split: Annotated[str, typer.Option(help="Split of a task: test, dev or train.")] = "test",
+    repeats: Annotated[int, typer.Option(help="Independent evaluations.")] = 100,
+    limit: Annotated[int, typer.Option(help="Use only so many inputs (stratified).")] = 200,
+    predictor: Annotated[
+        str | None, typer.Option(help="Another predictor than the run's: plain, two-step, vote, sequential.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the first repeat; each further one adds 1.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
+    out_: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for stability.json and its journal (default: RUN/stability)."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Evaluate the same inputs many times under independent noise, and report how the answers vary.
+
+    Example: unfooled stability runs/rsmi --repeats 100 --limit 200
+
+    Interrupted? Run the same command again: finished repeats are kept.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from unfooled.run.stability import stability as measure
+    from unfooled.settings import parse_assignments
+
+    columns = {"text_column": text_column, "pair_column": pair_column, "label_column": label_column}
+    with Progress(
+        TextColumn("repeats"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err
+    ) as bar:
+        shown = bar.add_task("repeats", total=None)
+        report = measure(
+            run,
+            repeats=repeats,
+            limit=limit,
+            split=split,
+            task=task,
+            data=data,
+            columns=columns,
+            encoding=encoding,
+            predictor=predictor,
+            settings=parse_assignments(set_ or []),
+            seed=seed,
+            device=device,
+            out=out_,
+            on_repeat=lambda done, total: bar.update(shown, completed=done, total=total),
+        )
+    if json_:
+        print_json(report)
+    else:
+        _show(report)
+        err.print(f"Saved in {(out_ or run / 'stability') / 'stability.json'}", style="dim", soft_wrap=True)
+
+
+def _show(report: dict[str, Any]) -> None:
+    accuracy = report["accuracy"]
+    name, texts = report["predictor"]["name"], f"{report['inputs']} texts of {report['source']}"
+    if not report["random"]:
+        out.print(
+            f"The predictor {name} is deterministic: nothing varies. Accuracy {accuracy['mean']:.4f} on "
+            f"{texts}, the same in every repeat.",
+            soft_wrap=True,
+            markup=False,
+        )
+        return
+    std = "" if accuracy["std"] is None else f" ± {accuracy['std']:.4f}"
+    low, high = report["majority_accuracy_interval"]
+    out.print(
+        f"{texts}, {report['repeats']} repeats of the predictor {name}, "
+        f"{report['forwards_per_example']:.1f} forwards a text",
+        soft_wrap=True,
+        markup=False,
+    )
+    out.print(
+        f"accuracy          [bold]{accuracy['mean']:.4f}{std}[/]  min {accuracy['min']:.4f}  "
+        f"median {accuracy['median']:.4f}  max {accuracy['max']:.4f}",
+        soft_wrap=True,
+    )
+    out.print(
+        f"majority answers  {report['majority_accuracy']:.4f}  (95 % interval {low:.3f} to {high:.3f}: "
+        "other texts of this kind)",
+        soft_wrap=True,
+    )
+    out.print(
+        f"ever changed      {report['changed_share']:.4f}  "
+        f"({report['changed']} of {report['inputs']} texts had more than one answer)",
+        soft_wrap=True,
+    )
+    out.print(
+        f"agreement         {report['agreement']:.4f}  (mean share of a text's most frequent answer)",
+        soft_wrap=True,
+    )
+    _show_histogram(report["accuracies"])
+
+
+def _show_histogram(accuracies: list[float]) -> None:
+    from unfooled.evaluate.spread import histogram
+
+    bins = histogram(accuracies)
+    most = max(count for _, _, count in bins)
+    out.print("\naccuracy of the repeats")
+    for low, high, count in bins:
+        label = f"{low:.4f}" if low == high else f"{low:.4f}–{high:.4f}"
+        bar = "█" * max(1, round(BAR * count / most)) if count else ""
+        out.print(f"{label:>13}  {bar} {count}", markup=False)

@@ -1,0 +1,212 @@
+"""Stability: the same inputs evaluated many times under independent noise (Moon et al. 2023, Appendix A).
+
+Repeat r uses the seed ``seed + r`` through the predictor that is deployed. Each finished repeat is one
+transaction in a SQLite journal, so a run that was killed goes on where it stood, and its result is the one
+of an undisturbed run. The journal's key covers the weights, the inputs, the predictor and the seed:
+nothing measured under other conditions is ever mixed in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unfooled import __version__
+from unfooled.errors import UsageError, UserError
+from unfooled.evaluate.spread import ABSTAINED, repeat_statistics
+from unfooled.run.files import write_json
+from unfooled.run.labelled import Inputs, load_inputs
+
+if TYPE_CHECKING:
+    from unfooled.models import Encoded
+    from unfooled.predict import Classifier
+
+FORMAT = 1
+JOURNAL = "stability.sqlite"
+REPORT = "stability.json"
+
+
+def stability(
+    run: str | Path,
+    *,
+    repeats: int = 100,
+    limit: int | None = 200,
+    split: str = "test",
+    task: str | None = None,
+    data: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    encoding: str = "utf-8",
+    predictor: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    out: str | Path | None = None,
+    on_repeat: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Evaluate ``repeats`` times and return the statistics, also in ``out`` as ``stability.json``.
+
+    ``on_repeat`` is called with the repeats that are done and their total, first with what the journal holds.
+
+    >>> stability("runs/rsmi", repeats=100)["accuracy"]["std"]
+    """
+    from unfooled.predict.override import with_settings
+    from unfooled.run.folder import load
+
+    for name, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
+        if value < 1:
+            raise UsageError(f"--{name} must be at least 1, got {value}.")
+    classifier = with_settings(load(run, device=device), predictor, settings or {})
+    inputs = load_inputs(
+        classifier,
+        Path(run),
+        task=task,
+        data=data,
+        split=split,
+        limit=limit,
+        columns=columns or {},
+        encoding=encoding,
+    )
+    encoded = classifier.text.encode(inputs.texts, inputs.pairs)
+    # What cannot vary is measured once.
+    needed = repeats if is_random(classifier.predictor.describe()) else 1
+    folder = Path(run) / "stability" if out is None else Path(out)
+    key = _fingerprint(Path(run), classifier, encoded, inputs, seed)
+    done: dict[int, dict[str, Any]] = {}
+    try:
+        with _journal(folder / JOURNAL) as journal:
+            done = _read(journal, key, needed)
+            for number in range(needed):
+                if on_repeat:
+                    on_repeat(len(done), needed)
+                if number not in done:
+                    done[number] = _evaluate(classifier, encoded, seed + number)
+                    _add(journal, key, number, done[number])
+    except KeyboardInterrupt:
+        if done:
+            write_json(folder / REPORT, _report(run, classifier, inputs, seed, done, repeats))
+        raise
+    if on_repeat:
+        on_repeat(needed, needed)
+    report = _report(run, classifier, inputs, seed, done, repeats)
+    write_json(folder / REPORT, report)
+    return report
+
+
+def is_random(description: Mapping[str, Any]) -> bool:
+    """Whether answers may differ from seed to seed; a predictor that is not known here may."""
+    name = description["name"]
+    if name not in ("plain", "vote", "two-step", "sequential"):
+        return True
+    if name == "plain":
+        return False
+    if description["sigma"] > 0 and description["noise_layers"]:
+        return True
+    if description["masking"] == "none" or description["masked_tokens"] == 0:
+        return False
+    # Without noise the most salient tokens are always the same; drawing among more of them is not.
+    return description["masking"] == "random" or (
+        name != "vote" and description["candidates"] > description["masked_tokens"]
+    )
+
+
+def _evaluate(classifier: Classifier, encoded: Sequence[Encoded], seed: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    decisions = classifier.decide(encoded, seed=seed)
+    return {
+        "answers": [ABSTAINED if decision.abstained else decision.label for decision in decisions],
+        "forwards": sum(decision.forwards for decision in decisions),
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def _report(
+    run: str | Path,
+    classifier: Classifier,
+    inputs: Inputs,
+    seed: int,
+    done: Mapping[int, dict[str, Any]],
+    repeats: int,
+) -> dict[str, Any]:
+    description = classifier.predictor.describe()
+    varies = is_random(description)
+    results = [done[number] for number in sorted(done)]
+    answers = [result["answers"] for result in results] * (1 if varies else repeats)
+    statistics = repeat_statistics(inputs.labels, answers, classifier.labels)
+    for one, row in zip(statistics["per_input"], inputs.rows, strict=True):
+        one["row"] = row
+    return {
+        "format": FORMAT,
+        "unfooled": __version__,
+        "run": str(run),
+        "source": inputs.source,
+        "predictor": description,
+        "random": varies,
+        "seed": seed,
+        "complete": len(answers) == repeats,
+        "forwards_per_example": sum(result["forwards"] for result in results)
+        / (len(results) * len(inputs.labels)),
+        "seconds_per_repeat": sum(result["seconds"] for result in results) / len(results),
+        **statistics,
+    }
+
+
+def _fingerprint(
+    run: Path, classifier: Classifier, encoded: Sequence[Encoded], inputs: Inputs, seed: int
+) -> str:
+    """What a repeat depends on; float precision and device type may tip a close vote, so they count."""
+    from unfooled.assets.digest import of_file
+
+    conditions = {
+        "unfooled": __version__,
+        "weights": {path.name: of_file(path) for path in sorted(run.glob("*.safetensors"))},
+        "labels": classifier.labels,
+        "predictor": classifier.predictor.describe(),
+        "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
+        "device": classifier.text.device.type,
+        "bf16": classifier.text.bf16,
+        "seed": seed,
+    }
+    return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def _journal(path: Path) -> Iterator[sqlite3.Connection]:
+    """The journal of repeats, made if it is not there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=30)
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"Cannot write {path}: {error}. Choose another folder with --out.") from error
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS repeats"
+            " (conditions TEXT, number INTEGER, result TEXT NOT NULL, PRIMARY KEY (conditions, number))"
+        )
+        yield connection
+    except sqlite3.Error as error:
+        raise UserError(
+            f"The journal {path} cannot be used: {error}. Choose another --out, or delete the "
+            "file to start afresh."
+        ) from error
+    finally:
+        connection.close()
+
+
+def _read(journal: sqlite3.Connection, key: str, needed: int) -> dict[int, dict[str, Any]]:
+    rows = journal.execute(
+        "SELECT number, result FROM repeats WHERE conditions = ? AND number < ?", (key, needed)
+    )
+    return {number: json.loads(result) for number, result in rows}
+
+
+def _add(journal: sqlite3.Connection, key: str, number: int, result: dict[str, Any]) -> None:
+    with journal:
+        journal.execute("INSERT OR IGNORE INTO repeats VALUES (?, ?, ?)", (key, number, json.dumps(result)))

@@ -1,0 +1,149 @@
+"""The commands as a user meets them: exit codes, JSON on stdout, messages without tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tiny_runs import write_encoder, write_reviews
+
+COMMAND = [sys.executable, "-m", "unfooled"]
+
+
+def unfooled(*arguments: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    config = folder / "train.yaml"
+    config.write_text(
+        f"data: {write_reviews(folder / 'reviews.csv')}\ntext_column: review\nlabel_column: stars\n"
+        f"encoder: {write_encoder(folder / 'encoder')}\nlr: 3e-3\nepochs: 6\nbatch_size: 16\n"
+        "defence: rsmi\nsettings: {sigma: 0.1}\n"
+    )
+    result = unfooled(
+        "train", "--config", config, "--set", "masked_tokens=1", "--out", folder / "run", "--json"
+    )
+    assert result.returncode == 0, result.stderr.decode()
+    answer = json.loads(result.stdout)
+    assert answer["metrics"]["test"]["examples"] > 0
+    saved = json.loads((folder / "run/unfooled.json").read_text())
+    assert saved["defence"]["settings"]["sigma"] == 0.1
+    assert saved["defence"]["settings"]["masked_tokens"] == 1
+    return folder / "run"
+
+
+def test_predict_answers_every_kind_of_text_without_a_traceback(run: Path) -> None:
+    texts = [
+        "this plot is gorgeous",
+        "emoji 😀👩‍👩‍👧",
+        "مرحبا عالم",
+        "mixed עברית and 中文",
+        "tab\tand\x07bell",
+        "x" * 100_000,
+    ]
+    result = unfooled("predict", run, *texts, "--json")
+    assert result.returncode == 0, result.stderr.decode()
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [answer["text"] for answer in answers] == texts
+    assert all(answer["label"] in ("up", "down") for answer in answers)
+    assert answers[0]["votes"]
+    assert answers[0]["forwards"] >= 3
+
+
+def test_predict_refuses_empty_text_and_answers_the_rest(run: Path) -> None:
+    result = unfooled("predict", run, "", "this plot is gorgeous", "--json")
+    assert result.returncode == 1
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert first["label"] is None
+    assert "empty" in first["refused"]
+    assert second["label"] in ("up", "down")
+
+
+def test_predict_reads_standard_input_with_nul_and_broken_utf8(run: Path) -> None:
+    result = unfooled("predict", run, "--json", stdin=b"fine\x00film\nbroken \xff\xfe bytes\n")
+    assert result.returncode == 0, result.stderr.decode()
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_predict_shows_masked_words_votes_and_file_input(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("this plot is gorgeous\n")
+    result = unfooled("predict", run, "--file", tmp_path / "texts.txt")
+    shown = result.stdout.decode()
+    assert result.returncode == 0
+    assert "votes" in shown
+    assert "[" in shown
+
+
+def test_the_same_seed_gives_the_same_votes_and_predictor_can_be_changed(run: Path) -> None:
+    first = unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
+    assert first == unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
+    voted = unfooled("predict", run, "the film is bad", "--json", "--predictor", "vote", "--set", "votes=9")
+    assert sum(json.loads(voted.stdout)["votes"][0].values()) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["predict", "no/such/folder", "text"], 1, "no/such/folder"),
+        (["predict", "RUN", "text", "--set", "sgma=1"], 2, "sigma"),
+        (["predict", "RUN", "text", "--predictor", "twostep"], 2, "two-step"),
+        (["predict", "RUN", "text", "--device", "cuda:99"], 1, "cuda:99"),
+        (["predict", "RUN", "text", "--pair", "second"], 2, "single texts"),
+        (["predict", "RUN", "--file", "missing.csv"], 1, "missing.csv"),
+        (["train"], 2, "--task"),
+        (["train", "--task", "movie-review"], 2, "movie-reviews"),
+        (["train", "--data", "missing.csv"], 1, "missing.csv"),
+        (["train", "--task", "movie-reviews", "--text-column", "x"], 2, "--text-column"),
+        (["train", "--config", "missing.yaml"], 2, "missing.yaml"),
+        (["train", "--task", "spam", "--set", "sigma"], 2, "name=value"),
+        (["trian"], 2, "trian"),
+        (["train", "--epochs", "many"], 2, "--epochs"),
+    ],
+)
+def test_wrong_use_gives_a_message_and_an_exit_code(
+    run: Path, tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
+    filled = [str(run) if argument == "RUN" else argument for argument in arguments]
+    result = subprocess.run([*COMMAND, *filled], capture_output=True, cwd=tmp_path, check=False)
+    message = result.stderr.decode()
+    assert result.returncode == code, message
+    assert said in " ".join(message.split())
+    assert "Traceback" not in message
+    assert result.stdout == b""
+    assert not list(tmp_path.iterdir()), "something was left behind"
+
+
+def test_list_options_and_version_speak_json_and_text() -> None:
+    assert unfooled("--version").stdout.startswith(b"unfooled ")
+    defences = json.loads(unfooled("train", "--list-defences", "--json").stdout)["defences"]
+    assert {"standard", "rsmi"} <= {defence["name"] for defence in defences}
+    tasks = json.loads(unfooled("train", "--list-tasks", "--json").stdout)["tasks"]
+    assert {"movie-reviews", "snli"} <= {task["name"] for task in tasks}
+    assert b"movie-reviews" in unfooled("train", "--list-tasks").stdout
+
+
+def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
+    config = run.parent / "train.yaml"
+    process = subprocess.Popen(
+        [*COMMAND, "train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")],
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "long/checkpoints").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in message
+    assert b"same command" in message

@@ -1,0 +1,127 @@
+"""What every defence promises: a loss that can be trained on, and a predictor that can be deployed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from tiny_models import TEXTS, tiny_classifier
+from unfooled.defences import DEFENCES, Step, make_defence
+from unfooled.errors import UsageError
+from unfooled.models import Batch, TextClassifier
+from unfooled.predict import Classifier, make_predictor
+from unfooled.settings import describe_settings
+
+GOOD, BAD = ("good", "great", "fine", "lovely", "witty"), ("bad", "poor", "dull", "awful", "flat")
+FAMILIES = ("bert", "t5", "deberta-v2")
+
+
+def separable(classifier: TextClassifier, rows: int = 48) -> Batch:
+    """Texts with four telling words each: masking one or two leaves the label readable."""
+    chooser = random.Random(0)
+    labels = [row % 2 for row in range(rows)]
+    texts = [
+        " ".join(["the", "film", *chooser.sample(GOOD if label else BAD, 4), "and", "short"][: 6 + row % 3])
+        for row, label in enumerate(labels)
+    ]
+    return classifier.batch(classifier.encode(texts), labels)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", DEFENCES)
+def test_the_loss_is_finite_and_reaches_the_weights(name: str, family: str) -> None:
+    torch.manual_seed(0)
+    classifier = tiny_classifier(family, labels=2)
+    defence = make_defence(name).resolved(classifier)
+    batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
+    loss = defence.loss(classifier, batch, Step(done=0.5))
+    assert loss.shape == ()
+    assert loss.isfinite()
+    loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in classifier.model.parameters())
+    for weight in (classifier.architecture.embeddings.weight, classifier.architecture.blocks[0]):
+        parameters = [weight] if isinstance(weight, torch.Tensor) else list(weight.parameters())
+        assert any(p.grad is not None and p.grad.abs().max() > 0 for p in parameters)
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_a_few_steps_learn_a_separable_task(name: str) -> None:
+    torch.manual_seed(0)
+    classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
+    defence = make_defence(name).resolved(classifier)
+    batch = separable(classifier)
+    optimizer = torch.optim.AdamW(classifier.model.parameters(), lr=3e-3)
+    classifier.model.train()
+    losses = []
+    for number in range(40):
+        loss = defence.loss(classifier, batch, Step(done=number / 40))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
+    deployed = Classifier(classifier, defence.predictor(classifier), labels=["bad", "good"])
+    answers = deployed.predict(["the film lovely great witty fine", "the film flat awful poor dull"])
+    assert [answer.label for answer in answers] == ["good", "bad"]
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_its_predictor_can_be_saved_and_made_again(name: str) -> None:
+    classifier = tiny_classifier("bert")
+    predictor = make_defence(name).resolved(classifier).predictor(classifier)
+    described = predictor.describe()
+    assert make_predictor(described.pop("name"), described) == predictor
+    predictor.check(classifier)
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_it_says_what_it_is_and_what_its_settings_mean(name: str) -> None:
+    defence = DEFENCES[name]
+    assert defence.name == name
+    assert len(defence.summary) > 10
+    assert 0 < defence.learning_rate < 1
+    assert all(info.help for info in describe_settings(defence))
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_settings_survive_being_resolved_twice(name: str) -> None:
+    classifier = tiny_classifier("bert")
+    once = make_defence(name).resolved(classifier)
+    assert once.resolved(classifier) == once
+
+
+def test_an_unknown_defence_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(
+        UsageError, match=r"no defence 'rmsi'. Did you mean 'rsmi'\? Defences: standard, rsmi"
+    ):
+        make_defence("rmsi")
+
+
+def test_standard_is_cross_entropy_on_the_texts_as_they_are() -> None:
+    classifier = tiny_classifier("bert", labels=2)
+    batch = separable(classifier, 6)
+    loss = make_defence("standard").loss(classifier, batch, Step(done=0.0))
+    logits = classifier.model(
+        input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=batch.type_ids
+    ).logits
+    expected = -logits.log_softmax(dim=-1)[torch.arange(6), batch.labels].mean()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_the_wrapped_module_is_the_one_that_is_called() -> None:
+    """Distributed training differentiates through its wrapper."""
+    classifier = tiny_classifier("bert", labels=2)
+
+    class Wrapper(torch.nn.Module):
+        calls = 0
+
+        def forward(self, **inputs: torch.Tensor) -> object:
+            Wrapper.calls += 1
+            return classifier.model(**inputs)
+
+    for number, name in enumerate(DEFENCES):
+        defence = make_defence(name).resolved(classifier)
+        defence.loss(classifier, separable(classifier, 4), Step(done=1.0, call=Wrapper()))
+        assert Wrapper.calls == number + 1

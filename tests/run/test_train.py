@@ -1,0 +1,141 @@
+"""Training: what a run folder holds, and what happens when training is disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+import unfooled as uf
+from tiny_runs import write_encoder, write_reviews
+from unfooled.errors import UsageError, UserError
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("inputs")
+    return {
+        "data": str(write_reviews(folder / "reviews.csv")),
+        "text_column": "review",
+        "label_column": "stars",
+        "encoder": str(write_encoder(folder / "encoder")),
+        "lr": 3e-3,
+        "epochs": 6.0,
+        "batch_size": 16,
+        "device": "cpu",
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(inputs: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "plain"
+    uf.train(folder, **inputs)
+    return folder
+
+
+def test_run_learns_and_predicts_after_loading(finished: Path) -> None:
+    metrics = json.loads((finished / "metrics.json").read_text())
+    assert metrics["test"]["accuracy"] >= 0.9
+    low, high = metrics["test"]["accuracy_interval"]
+    assert low <= metrics["test"]["accuracy"] <= high
+    labels = [p.label for p in uf.load(finished).predict(["this plot is gorgeous", "the film is awful"])]
+    assert labels == ["up", "down"]
+
+
+def test_run_folder_opens_with_plain_transformers(finished: Path) -> None:
+    from transformers import pipeline
+
+    answer = pipeline("text-classification", model=str(finished), device="cpu")("the film is awful")[0]
+    assert answer["label"] == "down"
+    assert not list(finished.glob("*.bin"))
+    assert (finished / "model.safetensors").exists()
+
+
+def test_run_folder_records_config_versions_seed_metrics_and_card(
+    finished: Path, inputs: dict[str, object]
+) -> None:
+    config = yaml.safe_load((finished / "config.yaml").read_text())
+    assert config["lr"] == inputs["lr"]
+    assert config["seed"] == 0
+    metrics = json.loads((finished / "metrics.json").read_text())
+    assert metrics["versions"]["torch"]
+    assert metrics["seed"] == 0
+    card = (finished / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: transformers")
+    assert f"{metrics['test']['accuracy']:.4f}" in card
+    assert any((finished / "logs").iterdir()), "no TensorBoard log"
+    assert not (finished / "checkpoints").exists()
+
+
+def test_the_same_seed_gives_the_same_model(
+    finished: Path, inputs: dict[str, object], tmp_path: Path
+) -> None:
+    uf.train(tmp_path / "again", **inputs)
+    assert (tmp_path / "again/model.safetensors").read_bytes() == (
+        finished / "model.safetensors"
+    ).read_bytes()
+
+
+def test_finished_run_is_not_overwritten_unasked(finished: Path, inputs: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="--overwrite"):
+        uf.train(finished, **inputs)
+
+
+def test_foreign_folder_is_left_alone(inputs: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="not empty"):
+            uf.train(tmp_path, overwrite=overwrite, **inputs)
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"defence": "rsmii"}, "rsmi"),
+        ({"defence": "rsmi", "settings": {"sigma": -1}}, "sigma"),
+        ({"encoder": "no/such/folder"}, "no/such/folder"),
+        ({"text_column": "reviw"}, "review"),
+        ({"epochs": 0}, "epochs"),
+        ({"device": "cuda:99"}, "cuda:99"),
+        ({"precision": "fp8"}, "precision"),
+        ({"task": "movie-reviews"}, "--task"),
+        ({"batchsize": 3}, "batch_size"),
+    ],
+)
+def test_bad_setting_is_refused_by_name_and_leaves_nothing(
+    inputs: dict[str, object], tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        uf.train(tmp_path / "run", **{**inputs, **change})
+    assert not (tmp_path / "run").exists()
+
+
+def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
+    finished: Path, inputs: dict[str, object], tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    code = f"import unfooled as uf; uf.train({str(folder)!r}, **{inputs!r})"
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not list(folder.glob("checkpoints/checkpoint-*/trainer_state.json")):
+        assert process.poll() is None, "training ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (folder / "unfooled.json").exists()
+    with pytest.raises(UserError, match="not finished"):
+        uf.load(folder)
+    with pytest.raises(UsageError, match="lr"):
+        uf.train(folder, **{**inputs, "lr": 1e-5})
+    uf.train(folder, **inputs)
+    assert json.loads((folder / "metrics.json").read_text())["train"]["resumed"] is True
+    assert (folder / "model.safetensors").read_bytes() == (finished / "model.safetensors").read_bytes()

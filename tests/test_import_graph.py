@@ -1,0 +1,64 @@
+"""Data flows one way: each room imports only the rooms that docs/architecture.md lets it use."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "unfooled"
+COMMON = {"errors", "settings", ""}  # "" is the package itself (its version)
+MAY_USE = {
+    "assets": set(),
+    "data": {"assets"},
+    "models": set(),
+    "predict": {"models"},
+    "defences": {"models", "predict"},
+    "evaluate": set(),
+    "run": {"assets", "data", "defences", "evaluate", "models", "predict"},
+    "cli": {"assets", "data", "defences", "evaluate", "models", "predict", "run"},
+}
+
+
+def rooms() -> list[str]:
+    return sorted(folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").exists())
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of unfooled that a file imports, inside functions too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "unfooled":
+                room = parts[1] if len(parts) > 1 else ""
+                known = (PACKAGE / room).is_dir() or (PACKAGE / f"{room}.py").exists()
+                found.add(room if known else "")
+    return found
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_room_imports_only_what_it_may_use(room: str) -> None:
+    allowed = MAY_USE[room] | COMMON | {room}
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        too_much = imported_rooms(path) - allowed
+        assert not too_much, f"{path.relative_to(PACKAGE)} imports {sorted(too_much)}"
+
+
+@pytest.mark.parametrize(
+    "module", ["unfooled", "unfooled.assets", "unfooled.data", "unfooled.cli", "unfooled.evaluate"]
+)
+def test_import_does_not_load_torch_or_other_heavy_libraries(module: str) -> None:
+    code = f"import sys, {module}; print([m for m in ('torch', 'transformers', 'datasets', 'pandas') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

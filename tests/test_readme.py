@@ -1,0 +1,84 @@
+"""Every command and every Python line of the README runs; training is cut short, nothing else is changed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHORT = ["--limit", "48", "--limit-dev", "8", "--limit-test", "8", "--epochs", "1", "--layers", "1"]
+CUT = {"train": SHORT, "sweep": SHORT, "stability": ["--repeats", "2", "--limit", "4"]}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def commands() -> list[list[str]]:
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.strip()]
+
+
+def test_readme_shows_the_verbs_that_work() -> None:
+    assert {command[1] for command in commands() if command[0] == "unfooled"} >= {
+        "train",
+        "predict",
+        "report",
+        "sweep",
+        "stability",
+    }
+
+
+@pytest.mark.parametrize("command", [c for c in commands() if c[0] == "make"], ids=" ".join)
+def test_make_commands_are_targets(command: list[str]) -> None:
+    result = subprocess.run(
+        ["make", "-n", *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.network
+def test_python_example_and_commands_run_in_order(tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").write_text(
+        "review,stars\n" + "".join(f"a film of {n} words,{n % 3 + 1}\n" for n in range(90)), encoding="utf-8"
+    )
+    (tmp_path / "new.csv").write_text("review\nfine film\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    for command in commands():
+        if command[0] != "unfooled":
+            continue
+        short = [sys.executable, "-m", *command, *CUT.get(command[1], [])]
+        result = subprocess.run(
+            short, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, f"{shlex.join(command)}\n{result.stderr}"
+    assert (tmp_path / "report.html").stat().st_size > 1000
+    (example,) = blocks("python")
+    shortened = example.replace(
+        'defence="rsmi")',
+        'defence="rsmi", limit=48, limit_dev=8, limit_test=8, epochs=1.0, layers=1, overwrite=True)',
+    )
+    assert shortened != example
+    result = subprocess.run(
+        [sys.executable, "-c", shortened],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split()[0] in ("positive", "negative")
+
+
+def test_links_of_the_readme_and_docs_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

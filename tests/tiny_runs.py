@@ -1,0 +1,38 @@
+"""A tiny encoder on disk and a tiny data file, for tests that train."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForSequenceClassification, BertConfig
+
+from tiny_models import SIZES, bert_tokenizer
+
+GOOD = ["fine", "good", "great", "gorgeous", "witty", "funny", "lovely"]
+BAD = ["bad", "poor", "dull", "awful", "boring", "flat", "silly"]
+
+
+def write_encoder(folder: Path) -> Path:
+    """A random BERT classifier folder that ``--encoder`` takes."""
+    tokenizer = bert_tokenizer()
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=len(tokenizer), num_labels=2, **SIZES)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def write_reviews(path: Path, rows: int = 320) -> Path:
+    """Reviews whose label is told by one word: a task that a tiny model learns."""
+    chooser = random.Random(0)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["review", "stars"])
+        for number in range(rows):
+            word = chooser.choice(GOOD if number % 2 else BAD)
+            filler = " ".join(chooser.choices(["the film", "a story", "this plot", "that scene"], k=2))
+            writer.writerow([f"{filler} is {word} {number}", "up" if number % 2 else "down"])
+    return path
