@@ -8,9 +8,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# Threads of PyTorch that wait should sleep, not spin: where another process wants the cores, spinning
+# makes training several times slower (docs/performance.md). Read when PyTorch is loaded; yours wins.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from unfooled.predict import Classifier, Prediction

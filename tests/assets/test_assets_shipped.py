@@ -92,7 +92,7 @@ def glove_50d(folder: Path) -> None:
 
     vectors = np.load(folder / "glove_6B_50d_emb.npy", allow_pickle=False)
     words = pd.read_parquet(folder / "glove_6B_index.parquet")["index"]
-    assert vectors.shape == (400_000, 50) and len(words) == 400_000  # noqa: PT018
+    assert vectors.shape == (400_000, 50) and len(words) == 400_000
     at = {word: row for row, word in enumerate(words)}
     assert vectors[at["good"]] @ vectors[at["great"]] > vectors[at["good"]] @ vectors[at["tax"]]
 

@@ -90,14 +90,13 @@ def test_run_with_other_settings_is_neither_used_nor_replaced(tmp_path: Path, tr
     assert trained == ["standard"]
 
 
-def test_interruption_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_leaves_with_its_own_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo_module, "demo", interrupted)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 130
-    assert "Run the same command again" in result.output
 
 
 def test_out_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -51,6 +51,17 @@ def test_special_tokens_spelt_in_the_text_are_text(make: type) -> None:
     assert len(item) - len(inside) == added, "only the template's own tokens are special"
 
 
+@pytest.mark.parametrize("make", [bert_tokenizer, roberta_tokenizer, t5_tokenizer])
+def test_spelt_special_tokens_are_read_letter_by_letter(make: type) -> None:
+    """What an upper-case «[MASK]» says is what a lower-case one says: the letters, not «unknown»."""
+    tokenizer = make()
+    for special in tokenizer.all_special_tokens:
+        spelt, lower = encode(tokenizer, [f"a {special} film", f"a {special.lower()} film"], max_length=99)
+        assert spelt.ids == lower.ids or special == special.lower()
+        assert tokenizer.unk_token_id not in spelt.ids
+        assert len(spelt) > len(special)
+
+
 def test_t5_answers_a_text_that_spells_its_end_token() -> None:
     """T5's head refuses batches whose rows have different numbers of end tokens."""
     tokenizer = sentencepiece_like_tokenizer()

@@ -26,11 +26,7 @@ def demo(
     """
     from unfooled.run.demo import demo as run
 
-    try:
-        result = run(out_, quick=quick, say=lambda message: err.print(message, markup=False, style="bold"))
-    except KeyboardInterrupt:
-        err.print("\nInterrupted. Run the same command again to go on; finished runs are kept.")
-        raise typer.Exit(130) from None
+    result = run(out_, quick=quick, say=lambda message: err.print(message, markup=False, style="bold"))
     if json_:
         return print_json(
             {"report": str(result.report), "runs": list(result.summaries), "seconds": result.seconds}

@@ -75,7 +75,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise UsageError(f"Cannot read the configuration {path}: {error.strerror}.") from error
     try:
         values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-13-01
         raise UsageError(f"{path} is not valid YAML: {error}") from error
     if values is None:
         return {}

@@ -24,6 +24,7 @@ from unfooled.run.files import read_json, write_json
 
 FORMAT = 1
 MARKER = "unfooled.json"
+REQUIRED = {"format", "unfooled", "defence", "predictor", "task", "labels", "max_length"}
 
 
 def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> Classifier:
@@ -41,9 +42,12 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
             "or use unfooled.wrap(model, tokenizer) for a model of your own."
         )
     saved = read_json(marker)
-    if saved.get("format") != FORMAT:
+    missing = REQUIRED - saved.keys() if isinstance(saved, dict) else REQUIRED
+    if missing:
+        raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
+    if saved["format"] != FORMAT:
         raise UserError(
-            f"{marker} has format {saved.get('format')!r}; this version of unfooled reads format {FORMAT}. "
+            f"{marker} has format {saved['format']!r}; this version of unfooled reads format {FORMAT}. "
             f"It was written by unfooled {saved.get('unfooled')}."
         )
     model = load_model(str(folder))
