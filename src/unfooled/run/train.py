@@ -134,7 +134,8 @@ def _train(
     )
     if overwrite:
         # Only now that data, encoder and settings are known to be good.
-        (folder / MARKER).unlink(missing_ok=True)
+        for name in (MARKER, "predictions.jsonl"):
+            (folder / name).unlink(missing_ok=True)
         for part in ("checkpoints", "logs"):
             shutil.rmtree(folder / part, ignore_errors=True)
     write_text(folder / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
