@@ -54,6 +54,15 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def choose(registry: Mapping[str, T], name: str, *, kind: str) -> T:
+    """The entry called ``name``; an unknown name is refused with the nearest one and the list."""
+    if name in registry:
+        return registry[name]
+    close = difflib.get_close_matches(name, registry, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    raise UsageError(f"There is no {kind} '{name}'.{hint} {kind.capitalize()}s: {', '.join(registry)}.")
+
+
 def build(cls: type[T], values: Mapping[str, Any], *, owner: str) -> T:
     """An instance of the dataclass ``cls``; unknown names, wrong types and ranges are refused by name."""
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]

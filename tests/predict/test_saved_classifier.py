@@ -96,6 +96,10 @@ def test_a_damaged_or_newer_marker_is_refused(tmp_path: Path) -> None:
     marker.write_text("{", encoding="utf-8")
     with pytest.raises(UserError, match="not valid JSON"):
         uf.load(tmp_path)
+    for damaged in ("[]", '{"format": 1}'):
+        marker.write_text(damaged, encoding="utf-8")
+        with pytest.raises(UserError, match="is damaged"):
+            uf.load(tmp_path)
     marker.write_text('{"format": 99, "unfooled": "9.0"}', encoding="utf-8")
     with pytest.raises(UserError, match=r"format 99; this version .* reads format 1.*unfooled 9.0"):
         uf.load(tmp_path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unfooled.cli import options
 from unfooled.cli.console import out, print_json
 from unfooled.errors import UsageError
 
@@ -21,7 +22,7 @@ CHUNK = 256
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)],
+    run: options.Run,
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to classify.", show_default=False)] = None,
     file: Annotated[
         Path | None, typer.Option(help="File with texts: one a line (txt), or CSV, TSV, JSONL, Parquet.")
@@ -31,12 +32,8 @@ def predict(
         list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")
     ] = None,
     pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --file.")] = None,
-    predictor: Annotated[
-        str | None, typer.Option(help="Another predictor than the run's: plain, two-step, vote, sequential.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")
-    ] = None,
+    predictor: options.PredictorName = None,
+    set_: options.PredictorSettings = None,
     seed: Annotated[
         int,
         typer.Option(help="Seed of the noise: the same seed and text give the same votes. -1: fresh noise."),

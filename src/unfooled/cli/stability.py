@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 
 BAR = 40
 
 
 def stability(
-    run: Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)],
+    run: options.Run,
     task: Annotated[str | None, typer.Option(help="Named task (default: the run's own).")] = None,
     data: Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")] = None,
     text_column: Annotated[str | None, typer.Option(help="Column with the text, for --data.")] = None,
@@ -23,12 +24,8 @@ def stability(
     split: Annotated[str, typer.Option(help="Split of a task: test, dev or train.")] = "test",
     repeats: Annotated[int, typer.Option(help="Independent evaluations.")] = 100,
     limit: Annotated[int, typer.Option(help="Use only so many inputs (stratified).")] = 200,
-    predictor: Annotated[
-        str | None, typer.Option(help="Another predictor than the run's: plain, two-step, vote, sequential.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")
-    ] = None,
+    predictor: options.PredictorName = None,
+    set_: options.PredictorSettings = None,
     seed: Annotated[int, typer.Option(help="Seed of the first repeat; each further one adds 1.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[

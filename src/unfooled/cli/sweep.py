@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 from unfooled.errors import UsageError
 
@@ -29,42 +30,29 @@ def sweep(
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the runs and the table (default: runs/sweep).")
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Named task (see `unfooled train --list-tasks`).")] = None,
-    data: Annotated[str | None, typer.Option(help="Your training file, or hub:NAME.")] = None,
-    dev_data: Annotated[
-        str | None, typer.Option(help="Your dev file (default: 10 % of the training data).")
-    ] = None,
-    test_data: Annotated[
-        str | None, typer.Option(help="Your test file (default: held out of the data).")
-    ] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
-    pair_column: Annotated[str | None, typer.Option(help="Column with the second text of a pair.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Label names in order, e.g. ham,spam.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of the files.")] = None,
-    defence: Annotated[str | None, typer.Option(help="Defence of all cells (default: standard).")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the defence for all cells, e.g. candidates=8. Repeatable."),
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="Asset name, folder or hub id (default: minilm).")
-    ] = None,
-    layers: Annotated[int | None, typer.Option(help="Keep only the first so many encoder blocks.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the training data (default: 2).")] = None,
-    lr: Annotated[float | None, typer.Option(help="Peak learning rate (default: the defence's).")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Examples a step (default: 32).")] = None,
-    max_length: Annotated[
-        int | None, typer.Option(help="Tokens read of each text (default: the task's).")
-    ] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after so many epochs without a better dev accuracy.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Use only so many training examples.")] = None,
-    limit_dev: Annotated[int | None, typer.Option(help="Use only so many dev examples.")] = None,
-    limit_test: Annotated[int | None, typer.Option(help="Use only so many test examples.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, mps (default: auto).")] = None,
-    precision: Annotated[str | None, typer.Option(help="auto, float32 or bf16 (default: auto).")] = None,
+    task: options.Task = None,
+    data: options.Data = None,
+    dev_data: options.DevData = None,
+    test_data: options.TestData = None,
+    text_column: options.TextColumn = None,
+    pair_column: options.PairColumn = None,
+    label_column: options.LabelColumn = None,
+    labels: options.Labels = None,
+    encoding: options.Encoding = None,
+    defence: options.Defence = None,
+    set_: options.DefenceSettings = None,
+    encoder: options.Encoder = None,
+    layers: options.Layers = None,
+    epochs: options.Epochs = None,
+    lr: options.Lr = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
+    patience: options.Patience = None,
+    limit: options.Limit = None,
+    limit_dev: options.LimitDev = None,
+    limit_test: options.LimitTest = None,
+    device: options.Device = None,
+    precision: options.Precision = None,
     config: Annotated[
         Path | None,
         typer.Option(help="YAML file with the same names, and grid: {name: [values]}; options here win."),

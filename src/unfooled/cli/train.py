@@ -7,66 +7,40 @@ from typing import Annotated, Any
 
 import typer
 
+from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 from unfooled.errors import UsageError
 
 
 def train(
     context: typer.Context,
-    task: Annotated[
-        str | None, typer.Option(help="Named task, e.g. movie-reviews (see --list-tasks).")
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(help="Your training file (CSV, TSV, JSONL, Parquet), or hub:NAME[:CONFIGURATION]."),
-    ] = None,
-    dev_data: Annotated[
-        str | None, typer.Option(help="Your dev file (default: 10 % of the training data).")
-    ] = None,
-    test_data: Annotated[
-        str | None, typer.Option(help="Your test file (default: held out of the training data).")
-    ] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column with the text.")] = None,
-    pair_column: Annotated[str | None, typer.Option(help="Column with the second text of a pair.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="Column with the label.")] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="Label names in order, e.g. ham,spam (default: found in the data).")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Character encoding of the files (default: utf-8).")
-    ] = None,
-    defence: Annotated[
-        str | None, typer.Option(help="Defence (default: standard; see --list-defences).")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),
-    ] = None,
+    task: options.Task = None,
+    data: options.Data = None,
+    dev_data: options.DevData = None,
+    test_data: options.TestData = None,
+    text_column: options.TextColumn = None,
+    pair_column: options.PairColumn = None,
+    label_column: options.LabelColumn = None,
+    labels: options.Labels = None,
+    encoding: options.Encoding = None,
+    defence: options.Defence = None,
+    set_: options.DefenceSettings = None,
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the run (default: runs/TASK-DEFENCE).")
     ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="Encoder: asset name, folder or hub id (default: minilm).")
-    ] = None,
-    layers: Annotated[int | None, typer.Option(help="Keep only the first so many encoder blocks.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the training data (default: 2).")] = None,
-    lr: Annotated[float | None, typer.Option(help="Peak learning rate (default: the defence's).")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Examples a step (default: 32).")] = None,
-    max_length: Annotated[
-        int | None, typer.Option(help="Tokens read of each text (default: the task's).")
-    ] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after so many epochs without a better dev accuracy.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Use only so many training examples.")] = None,
-    limit_dev: Annotated[int | None, typer.Option(help="Use only so many dev examples.")] = None,
-    limit_test: Annotated[int | None, typer.Option(help="Use only so many test examples.")] = None,
+    encoder: options.Encoder = None,
+    layers: options.Layers = None,
+    epochs: options.Epochs = None,
+    lr: options.Lr = None,
+    batch_size: options.BatchSize = None,
+    max_length: options.MaxLength = None,
+    patience: options.Patience = None,
+    limit: options.Limit = None,
+    limit_dev: options.LimitDev = None,
+    limit_test: options.LimitTest = None,
     seed: Annotated[int | None, typer.Option(help="Seed (default: 0).")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, mps (default: auto).")] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(help="auto, float32 or bf16 (default: auto: bf16 where the hardware has it)."),
-    ] = None,
+    device: options.Device = None,
+    precision: options.Precision = None,
     config: Annotated[
         Path | None, typer.Option(help="YAML file with the same names; options given here win.")
     ] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -10,19 +9,16 @@ from typing import Any
 from unfooled.defences.base import Defence, Step
 from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.standard import Standard
-from unfooled.errors import UsageError
-from unfooled.settings import build
+from unfooled.settings import build, choose
 
 DEFENCES: dict[str, type[Any]] = {cls.name: cls for cls in (Standard, Rsmi)}
 
 
 def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
     """A defence with its settings, each checked by name, type and range."""
-    if name not in DEFENCES:
-        close = difflib.get_close_matches(name, DEFENCES, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise UsageError(f"There is no defence '{name}'.{hint} Defences: {', '.join(DEFENCES)}.")
-    return build(DEFENCES[name], settings or {}, owner=f"defence '{name}'")
+    chosen = choose(DEFENCES, name, kind="defence")
+    defence: Defence = build(chosen, settings or {}, owner=f"defence '{name}'")
+    return defence
 
 
 def settings_of(defence: Defence) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 
@@ -18,6 +18,8 @@ MAX_TOKENS = 4096
 @dataclass(frozen=True)
 class Plain:
     """Softmax of one forward pass, without noise."""
+
+    name: ClassVar[str] = "plain"
 
     def check(self, classifier: TextClassifier) -> None:
         pass
@@ -37,4 +39,4 @@ class Plain:
         return [decision for decision in decisions if decision is not None]
 
     def describe(self) -> dict[str, Any]:
-        return {"name": "plain", **asdict(self)}
+        return {"name": self.name}

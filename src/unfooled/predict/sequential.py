@@ -16,27 +16,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
-from unfooled.models import Encoded, Noise, Site, TextClassifier
-from unfooled.predict.ballots import Draws
+from unfooled.models import Encoded, TextClassifier
 from unfooled.predict.decision import Decision
-from unfooled.predict.masking import Masking, check_randomisation, make_plan
+from unfooled.predict.masking import Plan
+from unfooled.predict.randomised import Randomised
 from unfooled.predict.tally import argmax, count_votes
 from unfooled.settings import setting
 
 
 @dataclass(frozen=True)
-class Sequential:
+class Sequential(Randomised):
     """Masked noisy votes until the leader is decided at ``error_rate``, at most ``max_votes``."""
 
-    sigma: float = setting(0.2, "Noise standard deviation (σ)", at_least=0)
-    noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
-    masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
+    name: ClassVar[str] = "sequential"
+
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
-    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
     max_votes: int = setting(55, "At most so many votes (the paper's k0 + k1)", at_least=1)
     error_rate: float = setting(
         0.05,
@@ -45,34 +43,16 @@ class Sequential:
         at_most=0.5,
     )
     abstain: bool = setting(False, "Abstain when undecided after max_votes, instead of naming the leader")
-    masking: Masking = setting("gradient", "gradient (RSMI), random, or none")
 
-    def check(self, classifier: TextClassifier) -> None:
-        check_randomisation(
-            classifier,
-            sites=self.noise_layers,
-            sigma=self.sigma,
-            masking=self.masking,
-            masked_tokens=self.masked_tokens,
-            candidates=self.candidates,
-        )
+    @property
+    def pool(self) -> int:
+        return self.candidates
 
     def decide(
         self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
     ) -> list[Decision]:
-        noise = Noise(self.sigma, self.noise_layers)
-        plan = make_plan(
-            classifier,
-            encoded,
-            seed=seed,
-            noise=noise,
-            masking=self.masking,
-            masked_tokens=self.masked_tokens,
-            candidates=self.candidates,
-            saliency_draws=self.saliency_draws,
-        )
+        plan, draws = self.begin(classifier, encoded, seed)
         classes = classifier.num_labels
-        draws = Draws(classifier, encoded, noise)
         logits: list[list[list[float]]] = [[] for _ in encoded]
         stopped: dict[int, tuple[int, ...]] = {}
         open_ones = list(range(len(encoded)))
@@ -88,16 +68,14 @@ class Sequential:
             open_ones = [o for o in open_ones if o not in stopped and len(logits[o]) < self.max_votes]
             size = min(4, self.max_votes - len(logits[open_ones[0]])) if open_ones else 0
         return [
-            self._decision(
-                plan.saliency_forwards, plan.ranked[owner], logits[owner], stopped.get(owner), classes
-            )
+            self._decision(plan, owner, logits[owner], stopped.get(owner), classes)
             for owner in range(len(encoded))
         ]
 
     def _decision(
         self,
-        saliency: int,
-        ranked: list[int],
+        plan: Plan,
+        owner: int,
         logits: list[list[float]],
         stopped: tuple[int, ...] | None,
         classes: int,
@@ -107,13 +85,10 @@ class Sequential:
             label=argmax(votes),
             scores=tuple(count / sum(votes) for count in votes),
             votes=(votes,),
-            masked=tuple(ranked[: self.masked_tokens]) if self.masking == "gradient" else (),
-            forwards=saliency + len(logits),
+            masked=self.shown_masks(plan, owner),
+            forwards=plan.saliency_forwards + len(logits),
             abstained=self.abstain and stopped is None,
         )
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "sequential", **asdict(self), "noise_layers": list(self.noise_layers)}
 
 
 @lru_cache(maxsize=65536)

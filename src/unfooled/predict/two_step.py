@@ -10,15 +10,16 @@ more are not cast (the label is the same as with all of them); ``mean-logit`` ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
-from unfooled.models import Encoded, Noise, Site, TextClassifier
+from unfooled.models import Encoded, TextClassifier
 from unfooled.predict.abstention import abstains
 from unfooled.predict.ballots import Draws
 from unfooled.predict.decision import Decision
-from unfooled.predict.masking import Masking, Plan, check_randomisation, make_plan
+from unfooled.predict.masking import Plan
+from unfooled.predict.randomised import Randomised
 from unfooled.predict.tally import Output, argmax, count_votes, scores_of
 from unfooled.settings import setting
 
@@ -26,52 +27,32 @@ Logits = list[list[float]]
 
 
 @dataclass(frozen=True)
-class TwoStep:
+class TwoStep(Randomised):
     """Two-step masked vote. ``masking="none"`` is the paper's NoMask."""
 
-    sigma: float = setting(0.2, "Noise standard deviation (σ)", at_least=0)
-    noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
-    masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
+    name: ClassVar[str] = "two-step"
+
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
-    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
     first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1)
     second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1)
     alpha: float = setting(
         0.98, "The first vote stands if its binomial CDF exceeds this (α)", at_least=0, at_most=1
     )
     output: Output = setting("vote", "vote, or mean-logit (what an attacker who sees scores gets)")
-    masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
     abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
     abstain_error_rate: float | None = setting(
         None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
     )
 
-    def check(self, classifier: TextClassifier) -> None:
-        check_randomisation(
-            classifier,
-            sites=self.noise_layers,
-            sigma=self.sigma,
-            masking=self.masking,
-            masked_tokens=self.masked_tokens,
-            candidates=self.candidates,
-        )
+    @property
+    def pool(self) -> int:
+        return self.candidates
 
     def decide(
         self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
     ) -> list[Decision]:
-        noise = Noise(self.sigma, self.noise_layers)
-        plan = make_plan(
-            classifier,
-            encoded,
-            seed=seed,
-            noise=noise,
-            masking=self.masking,
-            masked_tokens=self.masked_tokens,
-            candidates=self.candidates,
-            saliency_draws=self.saliency_draws,
-        )
+        plan, draws = self.begin(classifier, encoded, seed)
         classes = classifier.num_labels
-        draws = Draws(classifier, encoded, noise)
         first = self._first_stage(plan, draws, range(len(encoded)), classes)
         open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]
         second = self._second_stage(plan, draws, open_ones, classes)
@@ -125,15 +106,12 @@ class TwoStep:
             label=argmax(scores),
             scores=scores,
             votes=tuple(votes),
-            masked=tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else (),
+            masked=self.shown_masks(plan, owner),
             forwards=plan.saliency_forwards + len(first) + len(second or []),
             abstained=abstains(
                 votes[-1], scores, below=self.abstain_below, error_rate=self.abstain_error_rate
             ),
         )
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "two-step", **asdict(self), "noise_layers": list(self.noise_layers)}
 
 
 @lru_cache

@@ -24,7 +24,7 @@ from unfooled.run.files import read_json, write_json
 
 FORMAT = 1
 MARKER = "unfooled.json"
-REQUIRED = {"format", "unfooled", "defence", "predictor", "task", "labels", "max_length"}
+REQUIRED = {"defence", "predictor", "task", "labels", "max_length"}
 
 
 def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> Classifier:
@@ -42,14 +42,15 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
             "or use unfooled.wrap(model, tokenizer) for a model of your own."
         )
     saved = read_json(marker)
-    missing = REQUIRED - saved.keys() if isinstance(saved, dict) else REQUIRED
-    if missing:
-        raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
+    if not isinstance(saved, dict) or "format" not in saved:
+        raise UserError(f"{marker} is damaged. Train again.")
     if saved["format"] != FORMAT:
         raise UserError(
             f"{marker} has format {saved['format']!r}; this version of unfooled reads format {FORMAT}. "
             f"It was written by unfooled {saved.get('unfooled')}."
         )
+    if missing := REQUIRED - saved.keys():
+        raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
     model = load_model(str(folder))
     where, bf16 = resolve(device, precision)
     text = TextClassifier(
