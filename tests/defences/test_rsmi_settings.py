@@ -82,7 +82,7 @@ def test_defaults_are_the_papers_for_the_family(family: str, sigma: float, maske
     resolved = make_defence("rsmi").resolved(classifier)
     assert isinstance(resolved, Rsmi)
     assert (resolved.sigma, resolved.masked_tokens, resolved.noise_layers) == (sigma, masked, (0, 1, 2))
-    assert resolved.candidates == 2 * masked
+    assert resolved.candidates == 2 * masked + 1
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -91,8 +91,10 @@ def test_defaults_fit_a_shallow_encoder(depth: int) -> None:
     assert make_defence("rsmi").resolved(classifier).noise_layers == tuple(range(depth))
 
 
-def test_short_texts_mask_one_word() -> None:
-    assert make_defence("rsmi").resolved(tiny_classifier("roberta", max_length=32)).masked_tokens == 1
+def test_short_texts_mask_one_word_and_take_the_noise_late() -> None:
+    resolved = make_defence("rsmi").resolved(tiny_classifier("roberta", max_length=32, num_hidden_layers=5))
+    assert isinstance(resolved, Rsmi)
+    assert (resolved.masked_tokens, resolved.noise_layers) == (1, (2, 3, 4))
 
 
 def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextClassifier) -> None:
