@@ -73,7 +73,7 @@ def test_it_is_algorithm_1(labels: int, masking: Masking, first_votes: int) -> N
     classifier = tiny_classifier("bert", labels=labels, seed=labels, num_hidden_layers=2)
     settings = {"noise_layers": (0,), "second_votes": 14, "alpha": 0.9, "masking": masking}
     predictor = TwoStep(sigma=1.2, first_votes=first_votes, **settings)
-    stages, saved = set(), 0
+    stages = set()
     for seed in range(2):
         encoded = classifier.encode(sentences(8, seed=seed))
         for item, decision in zip(encoded, predictor.decide(classifier, encoded, seed=seed), strict=True):
@@ -85,9 +85,7 @@ def test_it_is_algorithm_1(labels: int, masking: Masking, first_votes: int) -> N
             for counted, cast in zip(decision.votes, (first, second), strict=False):
                 assert list(counted) == counts(cast[: sum(counted)], labels)
             stages.add(decision.stage)
-            saved += saliency + len(first) + len(second) - decision.forwards
     assert 2 in stages, "the votes must split for this test to mean anything"
-    assert saved > 0, "a decided vote should stop early"
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -165,9 +163,16 @@ def test_a_split_first_vote_runs_the_second_stage(two_classes: TextClassifier) -
     assert all(decision.stage == 1 for decision in decisions if 5 in decision.votes[0])
 
 
-def test_a_first_vote_that_can_no_longer_pass_is_not_finished(two_classes: TextClassifier) -> None:
-    decisions = LOUD.decide(two_classes, two_classes.encode(sentences(30)))
-    assert any(sum(decision.votes[0]) == 2 and decision.votes[0] == (1, 1) for decision in decisions)
+def test_a_second_vote_ends_after_three_quarters_only_where_the_rest_cannot_change_it(
+    two_classes: TextClassifier,
+) -> None:
+    voting = TwoStep(sigma=1.0, noise_layers=(0, 1), second_votes=20)
+    decisions = voting.decide(two_classes, two_classes.encode(sentences(60)))
+    tallies = [decision.votes[1] for decision in decisions if decision.stage == 2]
+    assert {sum(tally) for tally in tallies} == {15, 20}
+    # With five ballots left; class 0 wins a tie.
+    stopped = [tally for tally in tallies if sum(tally) == 15]
+    assert all(tally[0] >= tally[1] + 5 or tally[1] > tally[0] + 5 for tally in stopped)
 
 
 def test_abstention_counts_every_vote_of_the_second_stage(two_classes: TextClassifier) -> None:

@@ -3,12 +3,13 @@
 k0 noisy forwards of the input masked at its top-M salient tokens; if the winner passes the one-tailed
 binomial test, it is the answer. Otherwise k1 inputs, each masking M of the top-N tokens, one noisy
 forward each. The test is the one of the authors' code: ``binom.cdf(n_a, k0, 1/2) > alpha``, which for
-k0 = 5 and alpha = 0.98 means unanimity. With output ``vote``, ballots that cannot change the answer any
-more are not cast (the label is the same as with all of them); ``mean-logit`` casts every one.
+k0 = 5 and alpha = 0.98 means unanimity. With output ``vote``, the last quarter of the second stage is
+not cast where it cannot change the answer any more; ``mean-logit`` casts every ballot.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,28 +54,14 @@ class TwoStep(Randomised):
     ) -> list[Decision]:
         plan, draws = self.begin(classifier, encoded, seed)
         classes = classifier.num_labels
-        first = self._first_stage(plan, draws, range(len(encoded)), classes)
+        first: list[Logits] = [[] for _ in encoded]
+        draws.extend(first, range(len(encoded)), self.first_votes, plan.top)
         open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]
         second = self._second_stage(plan, draws, open_ones, classes)
         return [
             self._decision(plan, owner, first[owner], second.get(owner), classes)
             for owner in range(len(encoded))
         ]
-
-    def _first_stage(self, plan: Plan, draws: Draws, owners: Sequence[int], classes: int) -> list[Logits]:
-        needed = votes_to_pass(self.first_votes, self.alpha)
-        logits: list[Logits] = [[] for _ in owners]
-        open_ones = list(owners)
-        # A first vote that can no longer pass goes to the second stage at once.
-        for size in _rounds(self.first_votes, curtailed=self.output == "vote"):
-            draws.extend(logits, open_ones, size, plan.top)
-            open_ones = [
-                owner
-                for owner in open_ones
-                if self.output != "vote"
-                or max(count_votes(logits[owner], classes)) + self.first_votes - len(logits[owner]) >= needed
-            ]
-        return logits
 
     def _stands(self, logits: Logits, classes: int) -> bool:
         return max(count_votes(logits, classes)) >= votes_to_pass(self.first_votes, self.alpha)
@@ -84,17 +71,21 @@ class TwoStep(Randomised):
     ) -> dict[int, Logits]:
         logits: dict[int, Logits] = {owner: [] for owner in owners}
         open_ones = list(owners)
-        for size in _rounds(self.second_votes, curtailed=self.output == "vote" and self.majority_is_enough):
+        for size in self._rounds():
             draws.extend(logits, open_ones, size, plan.sampled)
             open_ones = [
                 owner for owner in open_ones if not _settled(logits[owner], classes, self.second_votes)
             ]
         return logits
 
-    @property
-    def majority_is_enough(self) -> bool:
-        """Only the winner counts: no share or significance is asked for."""
-        return self.abstain_below == 0 and self.abstain_error_rate is None
+    def _rounds(self) -> list[int]:
+        """All ballots at once; or three quarters first, where the rest may not be needed."""
+        only_the_winner_counts = self.abstain_below == 0 and self.abstain_error_rate is None
+        if self.output != "vote" or not only_the_winner_counts or self.second_votes < 4:
+            return [self.second_votes]
+        # Each round runs the blocks before the first noise site again, so more rounds would not pay.
+        first = math.ceil(0.75 * self.second_votes)
+        return [first, self.second_votes - first]
 
     def _decision(
         self, plan: Plan, owner: int, first: Logits, second: Logits | None, classes: int
@@ -123,16 +114,6 @@ def votes_to_pass(votes: int, alpha: float) -> int:
         if float(binom.cdf(count, votes, 0.5)) > alpha:
             return count
     return votes + 1
-
-
-def _rounds(votes: int, *, curtailed: bool) -> list[int]:
-    """Sizes of the rounds: one, or a bare majority first and then small steps."""
-    if not curtailed or votes < 3:
-        return [votes]
-    sizes = [2] if votes <= 8 else [votes // 2 + 1]
-    while (left := votes - sum(sizes)) > 0:
-        sizes.append(min(left, max(1, votes // 8)) if votes > 8 else left)
-    return sizes
 
 
 def _settled(logits: Logits, classes: int, votes: int) -> bool:
