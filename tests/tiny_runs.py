@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import random
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoModelForSequenceClassification, BertConfig
@@ -36,3 +37,16 @@ def write_reviews(path: Path, rows: int = 320) -> Path:
             filler = " ".join(chooser.choices(["the film", "a story", "this plot", "that scene"], k=2))
             writer.writerow([f"{filler} is {word} {number}", "up" if number % 2 else "down"])
     return path
+
+
+def write_inputs(folder: Path) -> dict[str, Any]:
+    """Training settings for a tiny encoder and the reviews, both written into ``folder``."""
+    return {
+        "data": str(write_reviews(folder / "reviews.csv")),
+        "text_column": "review",
+        "label_column": "stars",
+        "encoder": str(write_encoder(folder / "encoder")),
+        "batch_size": 16,
+        "device": "cpu",
+        "precision": "float32",
+    }

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import unfooled as uf
-from tiny_runs import write_encoder, write_reviews
+from tiny_runs import write_inputs
 from unfooled.cli import main
 from unfooled.errors import UserError
 from unfooled.evaluate.spread import histogram, repeat_statistics
@@ -27,35 +26,20 @@ NOISE = {"sigma": 1.0, "masked_tokens": 1, "first_votes": 2, "second_votes": 3}
 SIZE: dict[str, Any] = {"repeats": 6, "limit": 20}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Any:
-    """Tiny models are faster on one thread, above all on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hardly trained and very noisy: its answers vary."""
     folder = tmp_path_factory.mktemp("stability")
     uf.train(
         folder / "run",
-        data=str(write_reviews(folder / "reviews.csv")),
-        text_column="review",
-        label_column="stars",
-        encoder=str(write_encoder(folder / "encoder")),
+        **write_inputs(folder),
         defence="rsmi",
         settings=NOISE,
         epochs=1.0,
         lr=1e-3,
-        batch_size=16,
         limit=48,
         limit_dev=8,
         limit_test=8,
-        device="cpu",
-        precision="float32",
     )
     return folder / "run"
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from tiny_runs import write_encoder, write_reviews
+from tiny_runs import write_inputs
 from unfooled.cli import main
 from unfooled.errors import UsageError
 from unfooled.evaluate.spread import spread
@@ -25,32 +24,15 @@ GRID = {"sigma": [0.1, 0.4]}
 SEEDS = (0, 1)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Any:
-    """Tiny models are faster on one thread, above all on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("inputs")
-    return {
-        "data": str(write_reviews(folder / "reviews.csv")),
-        "text_column": "review",
-        "label_column": "stars",
-        "encoder": str(write_encoder(folder / "encoder")),
+    return write_inputs(tmp_path_factory.mktemp("inputs")) | {
         "defence": "rsmi",
         "settings": {"masked_tokens": 1, "first_votes": 3, "second_votes": 3},
         "epochs": 1.0,
-        "batch_size": 16,
         "limit": 48,
         "limit_dev": 16,
         "limit_test": 24,
-        "device": "cpu",
-        "precision": "float32",
     }
 
 

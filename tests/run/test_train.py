@@ -14,23 +14,13 @@ import pytest
 import yaml
 
 import unfooled as uf
-from tiny_runs import write_encoder, write_reviews
+from tiny_runs import write_inputs
 from unfooled.errors import UsageError, UserError
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    folder = tmp_path_factory.mktemp("inputs")
-    return {
-        "data": str(write_reviews(folder / "reviews.csv")),
-        "text_column": "review",
-        "label_column": "stars",
-        "encoder": str(write_encoder(folder / "encoder")),
-        "lr": 3e-3,
-        "epochs": 6.0,
-        "batch_size": 16,
-        "device": "cpu",
-    }
+    return write_inputs(tmp_path_factory.mktemp("inputs")) | {"lr": 3e-3, "epochs": 6.0}
 
 
 @pytest.fixture(scope="module")
