@@ -73,9 +73,31 @@ def test_the_same_seed_gives_the_same_model(
     ).read_bytes()
 
 
+def test_training_stops_early_when_dev_accuracy_does_not_rise(
+    finished: Path, inputs: dict[str, object], tmp_path: Path
+) -> None:
+    uf.train(tmp_path / "early", **{**inputs, "lr": 0.0, "patience": 1})
+    early = json.loads((tmp_path / "early/metrics.json").read_text())["train"]["steps"]
+    assert early * 3 == json.loads((finished / "metrics.json").read_text())["train"]["steps"]
+
+
 def test_finished_run_is_not_overwritten_unasked(finished: Path, inputs: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="--overwrite"):
         uf.train(finished, **inputs)
+
+
+def test_overwrite_replaces_a_finished_run_once_the_new_one_is_known_to_be_good(
+    inputs: dict[str, object], tmp_path: Path
+) -> None:
+    short = {**inputs, "epochs": 1.0}
+    uf.train(tmp_path / "run", **short)
+    (tmp_path / "run/predictions.jsonl").write_text("{}")
+    with pytest.raises(UserError, match="no/such"):
+        uf.train(tmp_path / "run", overwrite=True, **{**short, "encoder": "no/such/folder"})
+    assert uf.load(tmp_path / "run").labels == ("down", "up")
+    uf.train(tmp_path / "run", overwrite=True, **{**short, "seed": 1})
+    assert json.loads((tmp_path / "run/metrics.json").read_text())["seed"] == 1
+    assert not (tmp_path / "run/predictions.jsonl").exists()
 
 
 def test_foreign_folder_is_left_alone(inputs: dict[str, object], tmp_path: Path) -> None:

@@ -74,6 +74,9 @@ def save(classifier: Classifier, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         classifier.text.model.save_pretrained(folder, safe_serialization=True)
         classifier.text.tokenizer.save_pretrained(folder)
+        # Weights are written through a private temporary file; who may read the rest may read them.
+        for weights in folder.glob("*.safetensors"):
+            weights.chmod((folder / "config.json").stat().st_mode)
     except OSError as error:
         raise UserError(f"Cannot save to {folder}: {error}. Choose another folder or make room.") from error
     write_json(
