@@ -48,7 +48,8 @@ def classifier() -> TextClassifier:
 
 
 def rsmi(classifier: TextClassifier, **settings: Any) -> Rsmi:
-    resolved = make_defence("rsmi", settings).resolved(classifier)
+    """With noise and masks in full from the first step, unless a warm-up is asked for."""
+    resolved = make_defence("rsmi", {"warmup": 0.0, **settings}).resolved(classifier)
     assert isinstance(resolved, Rsmi)
     return resolved
 

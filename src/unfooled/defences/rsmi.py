@@ -39,12 +39,13 @@ class FamilyDefaults:
     noise_layers: int
     late: bool = False
     """Noise after the last blocks, instead of spread evenly: the votes then share the blocks before."""
+    warmup: float = 0.0
 
 
 # Table 9 for longer inputs; the dev-set sweep in docs/results.md for short ones.
 BERT = FamilyDefaults(sigma=0.2, masked_tokens=2, noise_layers=3)
 ROBERTA = FamilyDefaults(sigma=0.4, masked_tokens=4, noise_layers=3)
-SHORT = FamilyDefaults(sigma=0.3, masked_tokens=1, noise_layers=3, late=True)
+SHORT = FamilyDefaults(sigma=0.6, masked_tokens=1, noise_layers=3, late=True, warmup=0.5)
 _FAMILIES = {"roberta": ROBERTA, "xlm-roberta": ROBERTA, "camembert": ROBERTA}
 
 
@@ -72,8 +73,11 @@ class Rsmi:
     embedding_step: float = setting(
         0.0625, "Step along each example's own gradient; the authors' β = 1 at batch 16 is 1/16", at_least=0
     )
-    warmup: float = setting(
-        0.0, "Share of training over which σ and M rise from nothing to their value", at_least=0, at_most=1
+    warmup: float | None = setting(
+        None,
+        "Share of training over which σ and M rise from nothing; 0.5 for short texts, else 0, if not given",
+        at_least=0,
+        at_most=1,
     )
     first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1)
     second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1)
@@ -94,6 +98,7 @@ class Rsmi:
             self,
             sigma=defaults.sigma if self.sigma is None else self.sigma,
             masked_tokens=masked,
+            warmup=defaults.warmup if self.warmup is None else self.warmup,
             noise_layers=spread(layers, classifier.depth) if isinstance(layers, int) else layers,
             candidates=2 * masked + 1 if self.candidates is None else self.candidates,
         )
@@ -103,7 +108,7 @@ class Rsmi:
     def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None and isinstance(self.noise_layers, tuple)
         assert self.sigma is not None and self.masked_tokens is not None
-        share = min(1.0, step.done / self.warmup) if self.warmup > 0 else 1.0
+        share = min(1.0, step.done / self.warmup) if self.warmup else 1.0
         noise = Noise(self.sigma * share, self.noise_layers)
         masked_tokens = round(self.masked_tokens * share)
         sampler = FreshNoise(noise)
