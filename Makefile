@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi clean
 
 help:
-	@echo "make demo            train, evaluate and show a result you can look at (about 10 minutes on 2 cores)"
+	@echo "make demo            train, evaluate and show a result you can look at (3 to 4 minutes on 2 free cores)"
 	@echo "make test            everything CI checks: tests, ruff, mypy"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
