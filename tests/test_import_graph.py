@@ -18,8 +18,22 @@ MAY_USE = {
     "predict": {"models"},
     "defences": {"models", "predict"},
     "evaluate": set(),
-    "run": {"assets", "data", "defences", "evaluate", "models", "predict"},
-    "cli": {"assets", "data", "defences", "evaluate", "models", "predict", "run"},
+    "lexicon": {"assets"},
+    "attacks": {"lexicon"},
+    "certify": {"predict"},
+    "run": {"assets", "attacks", "certify", "data", "defences", "evaluate", "lexicon", "models", "predict"},
+    "cli": {
+        "assets",
+        "attacks",
+        "certify",
+        "data",
+        "defences",
+        "evaluate",
+        "lexicon",
+        "models",
+        "predict",
+        "run",
+    },
 }
 
 
