@@ -1,0 +1,220 @@
+"""One attack on one example: what it knows, what it may change, what it has spent.
+
+A recipe is a generator. It asks through its :class:`Attempt` with ``yield from``, and the scheduler answers
+the requests of many attempts together:
+
+>>> def search(attempt):
+...     trials = yield from attempt.ask([attempt.original.replace(2, "movie")])
+...     return next((trial.document for trial in trials if trial.reached), None)
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unfooled.attacks.document import Document
+from unfooled.attacks.goals import Goal
+from unfooled.attacks.limits import Limits
+from unfooled.attacks.victim import Answer, Asked, Gradients, Query, derived_key
+
+if TYPE_CHECKING:
+    from unfooled.lexicon.tagger import Tag
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Items for one of the scheduler's services; the answer is a list, one entry an item."""
+
+    service: str
+    items: tuple[Any, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+Steps = Generator[Request, list[Any], T]
+
+
+class NothingToChange(Exception):
+    """The example has no word that the recipe could change."""
+
+
+class BudgetSpent(Exception):
+    """No query is left, or the time is over."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One labelled input."""
+
+    row: int
+    texts: Query
+    label: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A perturbed document, the victim's answer, and what it means for the attack."""
+
+    document: Document
+    answer: Answer
+    score: float
+    reached: bool
+
+
+@dataclass
+class Attempt:
+    """State of one attack; recipes read it and ask through it."""
+
+    example: Example
+    limits: Limits
+    seed: int
+    randomised: bool
+    original: Document = field(init=False)
+    rng: random.Random = field(init=False)
+    goal: Goal = field(init=False)
+    first: Answer = field(init=False)
+    """The answer to the untouched input."""
+    queries: int = 0
+    forwards: int = 0
+    seconds: float = 0.0
+    """This attempt's share of the work so far; the scheduler keeps it."""
+    budget_spent: bool = False
+    reaching: dict[Query, Answer] = field(default_factory=dict)
+    """The answers that reached the goal; a recipe may only return a document that is here."""
+
+    def __post_init__(self) -> None:
+        self.original = Document.of(*self.example.texts)
+        self._key = derived_key(self.seed, self.example.row, *self.example.texts)
+        self.rng = random.Random(self._key)
+        self._answers: dict[Query, Answer] = {}
+        self._drawn = 0
+
+    @property
+    def changeable(self) -> list[int]:
+        """The words that may change: not protected, in the chosen sentence."""
+        protected = {word.casefold() for word in self.limits.protect}
+        wanted = {"either": (0, 1), "first": (0,), "second": (1,)}[self.limits.sentence]
+        inside = self._protected_spans()
+        return [
+            number
+            for number, (word, (which, start, end)) in enumerate(
+                zip(self.original.words, self.original.spans, strict=True)
+            )
+            if word.casefold() not in protected
+            and (which in wanted or len(self.original.texts) == 1)
+            and not any(w == which and s < end and start < e for w, s, e in inside)
+        ]
+
+    @property
+    def max_changes(self) -> int:
+        """How many words may change in all; a share above 0 allows at least one."""
+        if self.limits.max_changed <= 0:
+            return 0
+        return max(1, int(self.limits.max_changed * len(self.original)))
+
+    def ask(self, documents: Sequence[Document]) -> Steps[list[Trial]]:
+        """The victim's answers, in order; fewer than asked for when the budget ends."""
+        if documents:
+            self.check_budget()
+        left = self.limits.query_budget - self.queries
+        documents = documents[:left]
+        answers = yield from self.answered([document.texts for document in documents])
+        self.queries += len(documents)
+        trials = [
+            Trial(document, answer, self.goal.score(answer), self.goal.reached(answer))
+            for document, answer in zip(documents, answers, strict=True)
+        ]
+        self.reaching.update({trial.document.texts: trial.answer for trial in trials if trial.reached})
+        return trials
+
+    def ask_original(self) -> Steps[Answer]:
+        """The first query of every attack."""
+        (self.first,) = yield from self.answered([self.original.texts])
+        self.queries += 1
+        return self.first
+
+    def fresh(self, document: Document, count: int) -> Steps[list[Answer]]:
+        """Independent answers to the same document, outside the query count."""
+        answers: list[Answer] = yield Request(
+            "victim", tuple(self._asked(document.texts) for _ in range(count))
+        )
+        return answers
+
+    def gradients(self, document: Document, label: int, *, draws: int = 1) -> Steps[Gradients]:
+        """The gradient at each token; counts as one query."""
+        self.check_budget()
+        self.queries += 1
+        item = (self._asked(document.texts), label)
+        (found,) = yield Request("gradients", (item,), (("draws", draws),))
+        self.forwards += found.forwards
+        result: Gradients = found
+        return result
+
+    def expected(self, documents: Sequence[Document], *, draws: int) -> Steps[list[Answer]]:
+        """Mean probabilities over the victim's randomness (white box); each counts as one query."""
+        self.check_budget()
+        documents = documents[: self.limits.query_budget - self.queries]
+        items = tuple(self._asked(document.texts) for document in documents)
+        answers: list[Answer] = (yield Request("expected", items, (("draws", draws),))) if items else []
+        self.queries += len(items)
+        self.forwards += sum(answer.forwards for answer in answers)
+        return answers
+
+    def tags(self, texts: Sequence[str]) -> Steps[list[tuple[Tag, ...]]]:
+        """Part-of-speech tags of each text."""
+        if not texts:
+            return []
+        found: list[tuple[Tag, ...]] = yield Request("tags", tuple(texts))
+        return found
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> Steps[list[float]]:
+        """Sentence similarity of each pair of texts."""
+        if not pairs:
+            return []
+        found: list[float] = yield Request("similarity", tuple(pairs))
+        return found
+
+    def fillings(self, spans: Sequence[tuple[str, int, int]], *, count: int) -> Steps[list[list[str]]]:
+        """Words a masked language model puts at each (text, start, end)."""
+        if not spans:
+            return []
+        found: list[list[str]] = yield Request("fill", tuple(spans), (("count", count),))
+        return found
+
+    def check_budget(self) -> None:
+        if self.queries >= self.limits.query_budget or self.seconds > self.limits.time_cap:
+            self.budget_spent = True
+            raise BudgetSpent
+
+    def answered(self, queries: Sequence[Query]) -> Steps[list[Answer]]:
+        """Answers from the cache or the victim."""
+        if self.randomised and not self.limits.cache_answers:
+            answers: list[Answer] = []
+            if queries:
+                answers = yield Request("victim", tuple(self._asked(query) for query in queries))
+            self.forwards += sum(answer.forwards for answer in answers)
+            return answers
+        new = [query for query in dict.fromkeys(queries) if query not in self._answers]
+        if new:
+            found = yield Request("victim", tuple(self._asked(query) for query in new))
+            self._answers.update(zip(new, found, strict=True))
+            self.forwards += sum(answer.forwards for answer in found)
+        return [self._answers[query] for query in queries]
+
+    def _asked(self, query: Query) -> Asked:
+        self._drawn += 1
+        return Asked(query, derived_key(self._key, self._drawn))
+
+    def _protected_spans(self) -> list[tuple[int, int, int]]:
+        if not self.limits.protect_pattern:
+            return []
+        return [
+            (which, match.start(), match.end())
+            for which, text in enumerate(self.original.texts)
+            for match in re.finditer(self.limits.protect_pattern, text)
+        ]

@@ -1,0 +1,26 @@
+"""What any attack may do: the options that all recipes have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Budget and bounds of one attack on one example."""
+
+    query_budget: int = setting(5000, "Queries an example, at most", at_least=1)
+    max_changed: float = setting(1.0, "Largest share of words changed", at_least=0, at_most=1)
+    protect: tuple[str, ...] = setting((), "Words that must not change (any case)")
+    protect_pattern: str | None = setting(
+        None, "Regular expression; words inside its matches must not change"
+    )
+    sentence: Literal["either", "first", "second"] = setting("either", "Which text of a pair is attacked")
+    time_cap: float = setting(600.0, "Seconds of work an example, at most", at_least=0)
+    fresh_predictions: int = setting(
+        20, "Fresh predictions that re-verify a success against a randomised victim", at_least=1
+    )
+    cache_answers: bool = setting(False, "Reuse answers of a randomised victim to the same text")

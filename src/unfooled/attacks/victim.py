@@ -1,0 +1,92 @@
+"""What is attacked: anything that answers texts with class probabilities.
+
+A ``Victim`` gets queries with a noise key each and gives an :class:`Answer` each. A victim whose answers are
+not random ignores the keys. Gradients, where an attack needs them, come from a ``WhiteBoxVictim``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+Query = tuple[str, ...]
+"""The text, or both texts of a pair."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query to a victim."""
+
+    query: Query
+    key: int = 0
+    """Fixes the victim's noise for this query; another key is another draw."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Class probabilities (or vote shares) and the label the victim gives."""
+
+    scores: tuple[float, ...]
+    label: int
+    forwards: int = 1
+    """Forward passes spent on it."""
+    abstained: bool = False
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The loss gradient at each token of a query, averaged over the victim's noise.
+
+    ``gradient``: ``(tokens, width)``; ``spans``: (which text, start, end) of each token.
+    """
+
+    gradient: np.ndarray
+    spans: tuple[tuple[int, int, int], ...]
+    forwards: int = 1
+
+    def of_span(self, which: int, start: int, end: int) -> np.ndarray:
+        """Sum of the gradients of the tokens that overlap a span of characters, ``(width,)``."""
+        rows = [
+            row for row, (w, s, e) in enumerate(self.spans) if w == which and s < end and e > start and e > s
+        ]
+        return self.gradient[rows].sum(axis=0) if rows else np.zeros(self.gradient.shape[1])
+
+
+@runtime_checkable
+class Victim(Protocol):
+    """Answers queries. ``randomised``: the same query may get another answer under another key."""
+
+    labels: tuple[str, ...]
+    randomised: bool
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]: ...
+
+
+@runtime_checkable
+class WhiteBoxVictim(Victim, Protocol):
+    """Also shows its gradients, word embeddings and soft scores to the attacker."""
+
+    def gradients(self, asked: Sequence[tuple[Asked, int]], *, draws: int) -> list[Gradients]:
+        """Gradient of −log of the mean probability of the given class, over ``draws`` noise draws."""
+        ...
+
+    def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
+        """Mean probabilities over ``draws`` draws of the victim's noise and masks, not its decision."""
+        ...
+
+    def embedding(self, words: Sequence[str]) -> np.ndarray:
+        """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
+        ...
+
+
+def derived_key(*parts: int | str) -> int:
+    """A 63-bit key from numbers and texts, the same everywhere."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        data = str(part).encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return int.from_bytes(digest.digest(), "little") >> 1
