@@ -8,19 +8,16 @@ nothing measured under other conditions is ever mixed in.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled import __version__
-from unfooled.errors import UsageError, UserError
+from unfooled.errors import UsageError
 from unfooled.evaluate.spread import ABSTAINED, repeat_statistics
 from unfooled.run.files import write_json
+from unfooled.run.journal import fingerprint, open_journal
 from unfooled.run.labelled import Inputs, load_inputs
 
 if TYPE_CHECKING:
@@ -76,17 +73,17 @@ def stability(
     # What cannot vary is measured once.
     needed = repeats if is_random(classifier.predictor.describe()) else 1
     folder = Path(run) / "stability" if out is None else Path(out)
-    key = _fingerprint(Path(run), classifier, encoded, inputs, seed)
+    key = _conditions(Path(run), classifier, encoded, inputs, seed)
     done: dict[int, dict[str, Any]] = {}
     try:
-        with _journal(folder / JOURNAL) as journal:
-            done = _read(journal, key, needed)
+        with open_journal(folder / JOURNAL, "repeats") as journal:
+            done = journal.read(key, below=needed)
             for number in range(needed):
                 if on_repeat:
                     on_repeat(len(done), needed)
                 if number not in done:
                     done[number] = _evaluate(classifier, encoded, seed + number)
-                    _add(journal, key, number, done[number])
+                    journal.add(key, number, done[number])
     except KeyboardInterrupt:
         if done:
             write_json(folder / REPORT, _report(run, classifier, inputs, seed, done, repeats))
@@ -156,57 +153,21 @@ def _report(
     }
 
 
-def _fingerprint(
+def _conditions(
     run: Path, classifier: Classifier, encoded: Sequence[Encoded], inputs: Inputs, seed: int
 ) -> str:
     """What a repeat depends on; float precision and device type may tip a close vote, so they count."""
     from unfooled.assets.digest import of_file
 
-    conditions = {
-        "unfooled": __version__,
-        "weights": {path.name: of_file(path) for path in sorted(run.glob("*.safetensors"))},
-        "labels": classifier.labels,
-        "predictor": classifier.predictor.describe(),
-        "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
-        "device": classifier.text.device.type,
-        "bf16": classifier.text.bf16,
-        "seed": seed,
-    }
-    return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
-
-
-@contextmanager
-def _journal(path: Path) -> Iterator[sqlite3.Connection]:
-    """The journal of repeats, made if it is not there."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=30)
-    except (OSError, sqlite3.Error) as error:
-        raise UserError(f"Cannot write {path}: {error}. Choose another folder with --out.") from error
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS repeats"
-            " (conditions TEXT, number INTEGER, result TEXT NOT NULL, PRIMARY KEY (conditions, number))"
-        )
-        yield connection
-    except sqlite3.Error as error:
-        raise UserError(
-            f"The journal {path} cannot be used: {error}. Choose another --out, or delete the "
-            "file to start afresh."
-        ) from error
-    finally:
-        connection.close()
-
-
-def _read(journal: sqlite3.Connection, key: str, needed: int) -> dict[int, dict[str, Any]]:
-    rows = journal.execute(
-        "SELECT number, result FROM repeats WHERE conditions = ? AND number < ?", (key, needed)
+    return fingerprint(
+        {
+            "unfooled": __version__,
+            "weights": {path.name: of_file(path) for path in sorted(run.glob("*.safetensors"))},
+            "labels": classifier.labels,
+            "predictor": classifier.predictor.describe(),
+            "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
+            "device": classifier.text.device.type,
+            "bf16": classifier.text.bf16,
+            "seed": seed,
+        }
     )
-    return {number: json.loads(result) for number, result in rows}
-
-
-def _add(journal: sqlite3.Connection, key: str, number: int, result: dict[str, Any]) -> None:
-    with journal:
-        journal.execute("INSERT OR IGNORE INTO repeats VALUES (?, ?, ?)", (key, number, json.dumps(result)))

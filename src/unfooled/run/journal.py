@@ -1,0 +1,82 @@
+"""The crash-safe journal of long work: each finished piece is one transaction in SQLite (WAL).
+
+A result is kept under the fingerprint of the conditions it was measured under and a number (the repeat, the
+row). A killed process leaves every finished piece whole; whoever runs the same work again asks the journal
+first. Other conditions have another fingerprint, so nothing is ever mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unfooled.errors import UserError
+
+IN_MEMORY = Path(":memory:")
+"""A journal that is gone when it is closed."""
+
+
+def fingerprint(conditions: Mapping[str, Any]) -> str:
+    """The SHA-256 of conditions that can be written as JSON."""
+    return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
+
+
+class Journal:
+    """Results by (fingerprint of the conditions, number)."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+        self._connection = connection
+        self._table = table
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {table}"
+            " (conditions TEXT, number INTEGER, result TEXT NOT NULL, PRIMARY KEY (conditions, number))"
+        )
+
+    def read(self, conditions: str, *, below: int | None = None) -> dict[int, Any]:
+        """All results under these conditions, or those with a number less than ``below``."""
+        rows = self._connection.execute(
+            f"SELECT number, result FROM {self._table} WHERE conditions = ?", (conditions,)
+        )
+        return {number: json.loads(result) for number, result in rows if below is None or number < below}
+
+    def get(self, conditions: str, number: int) -> Any | None:
+        """One result, or None."""
+        row = self._connection.execute(
+            f"SELECT result FROM {self._table} WHERE conditions = ? AND number = ?", (conditions, number)
+        ).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def add(self, conditions: str, number: int, result: Any, *, replace: bool = False) -> None:
+        """Keep a result in one transaction; the one that is there already stays, unless ``replace``."""
+        with self._connection:
+            self._connection.execute(
+                f"INSERT OR {'REPLACE' if replace else 'IGNORE'} INTO {self._table} VALUES (?, ?, ?)",
+                (conditions, number, json.dumps(result)),
+            )
+
+
+@contextmanager
+def open_journal(path: Path, table: str) -> Iterator[Journal]:
+    """The journal in this file, made if it is not there; a file that cannot be used is named."""
+    try:
+        if path != IN_MEMORY:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=30)
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"Cannot write {path}: {error}. Choose another folder with --out.") from error
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        yield Journal(connection, table)
+    except sqlite3.Error as error:
+        raise UserError(
+            f"The journal {path} cannot be used: {error}. Choose another --out, or delete the "
+            "file to start afresh."
+        ) from error
+    finally:
+        connection.close()
