@@ -56,10 +56,20 @@ def test_answers_do_not_depend_on_the_batch(
     alone = [predictor.decide(bert, [item], seed=5)[0] for item in encoded]
     backwards = predictor.decide(bert, encoded[::-1], seed=5)[::-1]
     for module in ("ballots", "plain", "saliency"):
-        monkeypatch.setattr(f"unfooled.predict.{module}.MAX_TOKENS", 40)
+        monkeypatch.setattr(f"unfooled.predict.{module}.tokens_a_batch", lambda device: 40)
     small_batches = predictor.decide(bert, encoded, seed=5)
-    for other in (alone, backwards, small_batches):
+    monkeypatch.setattr("torch.get_num_threads", lambda: 3)
+    side_by_side = predictor.decide(bert, encoded, seed=5)
+    for other in (alone, backwards, small_batches, side_by_side):
         assert all(map(same, together, other))
+
+
+@pytest.mark.parametrize("predictor", RANDOMISED.values(), ids=RANDOMISED)
+def test_each_input_may_have_its_own_seed(bert: TextClassifier, predictor: Predictor) -> None:
+    encoded = bert.encode(TEXTS)
+    together = predictor.decide(bert, encoded, seed=list(range(len(encoded))))
+    alone = [predictor.decide(bert, [item], seed=number)[0] for number, item in enumerate(encoded)]
+    assert all(map(same, together, alone))
 
 
 @pytest.mark.parametrize("predictor", RANDOMISED.values(), ids=RANDOMISED)

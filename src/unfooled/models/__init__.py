@@ -2,6 +2,7 @@
 
 from unfooled.models.encoding import Batch, Encoded, collate, length_sorted_chunks
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
+from unfooled.models.parallel import map_batches, tokens_a_batch
 from unfooled.models.precision import default_device, has_fast_bf16
 from unfooled.models.text import Forward, TextClassifier
 
@@ -20,5 +21,7 @@ __all__ = [
     "has_fast_bf16",
     "input_key",
     "length_sorted_chunks",
+    "map_batches",
     "mix",
+    "tokens_a_batch",
 ]

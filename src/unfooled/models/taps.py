@@ -8,8 +8,9 @@ numbers right where they are computed from the ids (RoBERTa).
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,19 +57,54 @@ class Tap:
         return hidden
 
 
+class _Taps(threading.local):
+    """The tap of each thread, by embedding table: threads may run one model side by side."""
+
+    def __init__(self) -> None:
+        self.of: dict[nn.Module, Tap] = {}
+
+
+_TAPS = _Taps()
+_LOCK = threading.Lock()
+_HOOKS: dict[nn.Module, tuple[int, list[Any]]] = {}
+"""By embedding table: how many threads are inside ``tapped``, and the hooks they share."""
+
+
 @contextmanager
 def tapped(architecture: Architecture, tap: Tap) -> Iterator[Tap]:
-    """Install the tap's hooks for the forward passes inside the ``with`` block."""
-    with ExitStack() as stack:
-        for handle in _install(architecture, tap):
-            stack.callback(handle.remove)
+    """Make the tap act in this thread's forward passes inside the ``with`` block.
+
+    The hooks are put in by the first thread that comes and taken out by the last that leaves, since
+    PyTorch must not see hooks change during another thread's forward pass.
+    """
+    table = architecture.embeddings
+    with _LOCK:
+        users, handles = _HOOKS.get(table, (0, []))
+        _HOOKS[table] = (users + 1, handles or list(_install(architecture)))
+    _TAPS.of[table] = tap
+    try:
         yield tap
+    finally:
+        del _TAPS.of[table]
+        with _LOCK:
+            users, handles = _HOOKS.pop(table)
+            if users > 1:
+                _HOOKS[table] = (users - 1, handles)
+            else:
+                for handle in handles:
+                    handle.remove()
 
 
-def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
+def _install(architecture: Architecture) -> Iterator[Any]:
     one_table = architecture.decoder_embeddings is architecture.embeddings
 
+    def current() -> Tap | None:
+        return _TAPS.of.get(architecture.embeddings)
+
     def at_embeddings(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+        tap = current()
+        if tap is None:
+            return output
         if one_table and tap.entered is not None:
             return at_decoder_embeddings(module, args, output)
         start = output if tap.embeddings is None else tap.embeddings.to(output.dtype)
@@ -76,12 +112,18 @@ def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
         return tap.entered
 
     def at_decoder_embeddings(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+        tap = current()
+        if tap is None:
+            return output
         # The decoder reads the same text, one step to the right: it must see the same (noisy)
         # embeddings, or the noise would leave a clean path around it.
         assert tap.entered is not None
         return torch.cat([output[:, :1], tap.entered[:, :-1]], dim=1)
 
     def at_block(module: nn.Module, args: Any, output: Any) -> Any:
+        tap = current()
+        if tap is None:
+            return output
         site = tap.calls
         tap.calls += 1
         if isinstance(output, tuple):
@@ -89,7 +131,8 @@ def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
         return tap.visit(site, output)
 
     def before_block(module: nn.Module, args: Any, kwargs: Any) -> Any:
-        if not tap.copied:
+        tap = current()
+        if tap is None or not tap.copied:
             return None
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
         for name in _ARGUMENTS_WITH_ROWS:
@@ -103,5 +146,4 @@ def _install(architecture: Architecture, tap: Tap) -> Iterator[Any]:
         yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)
     for block in architecture.blocks:
         yield block.register_forward_hook(at_block)
-        if tap.copies is not None:
-            yield block.register_forward_pre_hook(before_block, with_kwargs=True)
+        yield block.register_forward_pre_hook(before_block, with_kwargs=True)

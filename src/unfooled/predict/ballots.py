@@ -13,9 +13,7 @@ from typing import Any
 
 import torch
 
-from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier
-
-MAX_TOKENS = 4096
+from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier, map_batches, tokens_a_batch
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,7 @@ def cast(
 ) -> list[list[float]]:
     """The logits of every ballot, in the order given."""
     mask_id = classifier.mask_token_id
+    most = tokens_a_batch(classifier.device)
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
         groups.setdefault((ballot.owner, tuple(sorted(ballot.masked))), []).append(number)
@@ -45,11 +44,12 @@ def cast(
             assert mask_id is not None
             item = item.with_masked(masked, mask_id)
         # A large group is split so that no single row outgrows a batch.
-        size = max(1, MAX_TOKENS // max(1, len(item)))
+        size = max(1, most // max(1, len(item)))
         rows += [(item, numbers[start : start + size]) for start in range(0, len(numbers), size)]
     logits: list[list[float]] = [[] for _ in ballots]
-    with torch.inference_mode():
-        for chunk in _packed(rows):
+
+    def logits_of(chunk: list[tuple[Encoded, list[int]]]) -> list[tuple[int, list[float]]]:
+        with torch.inference_mode():
             batch = classifier.batch([item for item, _ in chunk])
             numbers = [number for _, members in chunk for number in members]
             copies = [row for row, (_, members) in enumerate(chunk) for _ in members]
@@ -59,13 +59,16 @@ def cast(
                 sites=noise.sites,
                 copies=copies,
             )
-            for number, values in zip(numbers, forward.logits.cpu().tolist(), strict=True):
-                logits[number] = values
+            return list(zip(numbers, forward.logits.cpu().tolist(), strict=True))
+
+    for found in map_batches(logits_of, _packed(rows, most), classifier.device):
+        for number, values in found:
+            logits[number] = values
     return logits
 
 
-def _packed(rows: Sequence[tuple[Encoded, list[int]]]) -> list[list[tuple[Encoded, list[int]]]]:
-    """Rows of similar length together, at most ``MAX_TOKENS`` padded tokens over all copies."""
+def _packed(rows: Sequence[tuple[Encoded, list[int]]], most: int) -> list[list[tuple[Encoded, list[int]]]]:
+    """Rows of similar length together, at most ``most`` padded tokens over all copies."""
     order = sorted(rows, key=lambda row: -len(row[0]))
     packed: list[list[tuple[Encoded, list[int]]]] = []
     budget = 0
@@ -74,7 +77,7 @@ def _packed(rows: Sequence[tuple[Encoded, list[int]]]) -> list[list[tuple[Encode
         cost = width * len(numbers)
         if not packed or cost > budget:
             packed.append([])
-            budget = max(MAX_TOKENS, len(item) * len(numbers))
+            budget = max(most, len(item) * len(numbers))
             cost = len(item) * len(numbers)
         packed[-1].append((item, numbers))
         budget -= cost

@@ -17,7 +17,7 @@ import torch
 from unfooled.errors import UsageError
 from unfooled.models import Encoded, TextClassifier
 from unfooled.models.encoding import MAX_CHARACTERS
-from unfooled.predict.decision import Decision, Predictor
+from unfooled.predict.decision import Decision, Predictor, Seed
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,11 @@ class Classifier:
             answers[index] = self._prediction(item, decision, sources)
         return answers
 
-    def decide(self, encoded: Sequence[Encoded], *, seed: int | None = 0) -> list[Decision]:
-        """Decisions for tokenised inputs (attacks, certificates and evaluation work on these)."""
+    def decide(self, encoded: Sequence[Encoded], *, seed: Seed | None = 0) -> list[Decision]:
+        """Decisions for tokenised inputs (attacks, certificates and evaluation work on these).
+
+        ``seed`` may be one for all inputs or one an input.
+        """
         actual = secrets.randbits(63) if seed is None else seed
         self.text.model.eval()
         # The caller may be in inference mode, where saliency could not be differentiated.

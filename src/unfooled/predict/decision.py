@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from unfooled.models import Encoded, TextClassifier
 
+Seed = int | Sequence[int]
+"""One seed for all inputs, or one an input."""
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -39,7 +42,7 @@ class Predictor(Protocol):
         ...
 
     def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
     ) -> list[Decision]: ...
 
     def describe(self) -> dict[str, Any]:

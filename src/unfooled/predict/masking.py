@@ -10,6 +10,7 @@ from typing import Literal
 from unfooled.errors import UsageError
 from unfooled.models import Encoded, Noise, Site, TextClassifier, input_key, mix
 from unfooled.predict.ballots import Ballot
+from unfooled.predict.decision import Seed
 from unfooled.predict.saliency import salient_positions
 
 Masking = Literal["gradient", "random", "none"]
@@ -51,7 +52,7 @@ def make_plan(
     classifier: TextClassifier,
     encoded: Sequence[Encoded],
     *,
-    seed: int,
+    seed: Seed,
     noise: Noise,
     masking: Masking,
     masked_tokens: int,
@@ -59,7 +60,8 @@ def make_plan(
     saliency_draws: int,
 ) -> Plan:
     """Keys for every input and its masking candidates: by saliency, all of them, or none."""
-    keys = [input_key(seed, item.ids) for item in encoded]
+    seeds = [seed] * len(encoded) if isinstance(seed, int) else seed
+    keys = [input_key(own, item.ids) for own, item in zip(seeds, encoded, strict=True)]
     if masking == "none" or masked_tokens == 0:
         return Plan(keys, [[] for _ in encoded], 0, 0)
     if masking == "random":

@@ -8,11 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from unfooled.models import Encoded, TextClassifier, length_sorted_chunks
-from unfooled.predict.decision import Decision
-
-MAX_TOKENS = 4096
-"""Padded tokens a forward pass; past this a CPU gains nothing and a small GPU may run out of memory."""
+from unfooled.models import Encoded, TextClassifier, length_sorted_chunks, map_batches, tokens_a_batch
+from unfooled.predict.decision import Decision, Seed
 
 
 @dataclass(frozen=True)
@@ -25,18 +22,24 @@ class Plain:
         pass
 
     def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
     ) -> list[Decision]:
-        decisions: list[Decision | None] = [None] * len(encoded)
-        with torch.inference_mode():
-            for chunk in length_sorted_chunks([len(item) for item in encoded], MAX_TOKENS):
+        def scores_of(chunk: list[int]) -> list[list[float]]:
+            with torch.inference_mode():
                 batch = classifier.batch([encoded[index] for index in chunk])
-                scores = classifier.forward(batch).logits.softmax(dim=-1).cpu().tolist()
-                for index, row in zip(chunk, scores, strict=True):
-                    decisions[index] = Decision(
-                        label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)
-                    )
-        return [decision for decision in decisions if decision is not None]
+                scores: list[list[float]] = classifier.forward(batch).logits.softmax(dim=-1).cpu().tolist()
+            return scores
+
+        chunks = list(
+            length_sorted_chunks([len(item) for item in encoded], tokens_a_batch(classifier.device))
+        )
+        scores: list[list[float]] = [[] for _ in encoded]
+        for chunk, rows in zip(chunks, map_batches(scores_of, chunks, classifier.device), strict=True):
+            for index, row in zip(chunk, rows, strict=True):
+                scores[index] = row
+        return [
+            Decision(label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)) for row in scores
+        ]
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name}

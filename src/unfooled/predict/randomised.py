@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from unfooled.models import Encoded, Noise, Site, TextClassifier
 from unfooled.predict.ballots import Draws
+from unfooled.predict.decision import Seed
 from unfooled.predict.masking import Masking, Plan, check_randomisation, make_plan
 from unfooled.settings import setting
 
@@ -39,8 +40,10 @@ class Randomised:
             candidates=self.pool,
         )
 
-    def begin(self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: int) -> tuple[Plan, Draws]:
-        """The saliency pass, and the means to cast ballots."""
+    def planned(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed
+    ) -> tuple[Plan, Noise]:
+        """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
         noise = Noise(self.sigma, self.noise_layers)
         plan = make_plan(
             classifier,
@@ -52,6 +55,11 @@ class Randomised:
             candidates=self.pool,
             saliency_draws=self.saliency_draws,
         )
+        return plan, noise
+
+    def begin(self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Draws]:
+        """The saliency pass, and the means to cast ballots."""
+        plan, noise = self.planned(classifier, encoded, seed)
         return plan, Draws(classifier, encoded, noise)
 
     def shown_masks(self, plan: Plan, owner: int) -> tuple[int, ...]:

@@ -10,10 +10,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier, length_sorted_chunks, mix
+from unfooled.models import (
+    Encoded,
+    KeyedNoise,
+    Noise,
+    TextClassifier,
+    length_sorted_chunks,
+    map_batches,
+    mix,
+    tokens_a_batch,
+)
 
 SALIENCY_STREAM = 0
-MAX_TOKENS = 4096
 
 
 def rank_tokens(gradient: Tensor, maskable: Tensor, count: int) -> list[list[int]]:
@@ -41,13 +49,19 @@ def salient_positions(
 ) -> list[list[int]]:
     """Rank the tokens of each input by saliency to the model's own prediction."""
     ranked: list[list[int]] = [[] for _ in encoded]
-    for chunk in length_sorted_chunks([len(item) * draws for item in encoded], MAX_TOKENS):
+
+    def ranks_of(chunk: list[int]) -> list[list[int]]:
         row_keys = [mix(keys[index], SALIENCY_STREAM, draw) for index in chunk for draw in range(draws)]
         batch = classifier.batch([encoded[index] for index in chunk])
         gradient, _ = classifier.embedding_gradient(
             batch, sampler=KeyedNoise(noise, row_keys), sites=noise.sites, draws=draws
         )
-        for index, positions in zip(chunk, rank_tokens(gradient, batch.maskable, count), strict=True):
+        return rank_tokens(gradient, batch.maskable, count)
+
+    most = tokens_a_batch(classifier.device)
+    chunks = list(length_sorted_chunks([len(item) * draws for item in encoded], most))
+    for chunk, found in zip(chunks, map_batches(ranks_of, chunks, classifier.device), strict=True):
+        for index, positions in zip(chunk, found, strict=True):
             ranked[index] = positions
     torch.clear_autocast_cache()
     return ranked

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from unfooled.models import Encoded, TextClassifier
-from unfooled.predict.decision import Decision
+from unfooled.predict.decision import Decision, Seed
 from unfooled.predict.masking import Plan
 from unfooled.predict.randomised import Randomised
 from unfooled.predict.tally import argmax, count_votes
@@ -49,7 +49,7 @@ class Sequential(Randomised):
         return self.candidates
 
     def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
     ) -> list[Decision]:
         plan, draws = self.begin(classifier, encoded, seed)
         classes = classifier.num_labels

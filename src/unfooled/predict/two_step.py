@@ -18,7 +18,7 @@ from typing import ClassVar
 from unfooled.models import Encoded, TextClassifier
 from unfooled.predict.abstention import abstains
 from unfooled.predict.ballots import Draws
-from unfooled.predict.decision import Decision
+from unfooled.predict.decision import Decision, Seed
 from unfooled.predict.masking import Plan
 from unfooled.predict.randomised import Randomised
 from unfooled.predict.tally import Output, argmax, count_votes, scores_of
@@ -50,7 +50,7 @@ class TwoStep(Randomised):
         return self.candidates
 
     def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
     ) -> list[Decision]:
         plan, draws = self.begin(classifier, encoded, seed)
         classes = classifier.num_labels

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from unfooled.models import Encoded, TextClassifier
 from unfooled.predict.abstention import abstains
-from unfooled.predict.decision import Decision
+from unfooled.predict.decision import Decision, Seed
 from unfooled.predict.masking import Masking
 from unfooled.predict.randomised import Randomised
 from unfooled.predict.tally import Output, argmax, count_votes, scores_of
@@ -34,7 +34,7 @@ class Vote(Randomised):
     )
 
     def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: int = 0
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
     ) -> list[Decision]:
         plan, draws = self.begin(classifier, encoded, seed)
         logits: list[list[list[float]]] = [[] for _ in encoded]
