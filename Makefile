@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TEXTATTACK := .venv-textattack
 
-.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi clean
+.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi textattack-venv clean
 
 help:
 	@echo "make demo            train, evaluate and show a result you can look at (3 to 4 minutes on 2 free cores)"
@@ -13,7 +14,8 @@ help:
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
-	@echo "make clean           remove the environment and caches"
+	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
+	@echo "make clean           remove the environments and caches"
 
 venv: $(STAMP)
 
@@ -42,5 +44,12 @@ test-slow: venv
 benchmark-rsmi: venv
 	$(BIN)/python benchmarks/rsmi_cost.py
 
+textattack-venv: $(TEXTATTACK)/.installed
+
+$(TEXTATTACK)/.installed: benchmarks/requirements-textattack.txt
+	@test -x $(TEXTATTACK)/bin/python || $(PYTHON) -m venv $(TEXTATTACK)
+	$(TEXTATTACK)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-textattack.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info
+	rm -rf $(VENV) $(TEXTATTACK) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info
