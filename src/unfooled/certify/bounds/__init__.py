@@ -1,0 +1,35 @@
+"""From class probabilities to radii: one file a family, one promise a function.
+
+``p_top`` is a lower bound of the predicted class's probability under the noise and ``p_second`` an upper
+bound of every other class's, both for the smoothed classifier that is deployed; ``p_second = 1 - p_top`` is
+always allowed. All functions broadcast, give floats for floats, return 0 where ``p_top <= p_second`` and
+round down: where rounding could matter at all, the number is the smaller one.
+
+>>> gaussian_l2(0.99, 0.01, sigma=0.5)
+1.16317393702042...
+"""
+
+from __future__ import annotations
+
+from unfooled.certify.bounds.composed import composed_l2, composed_linf, split_noise
+from unfooled.certify.bounds.gaussian import gaussian_l2, gaussian_l2_probability
+from unfooled.certify.bounds.laplace import laplace_l1
+from unfooled.certify.bounds.pixeldp import pixeldp_l2
+from unfooled.certify.bounds.renyi import renyi_l2
+from unfooled.certify.bounds.theorem1 import UnsoundBoundWarning, rsmi_theorem1_radius
+from unfooled.certify.bounds.words import masked_words, synonym_words
+
+__all__ = [
+    "UnsoundBoundWarning",
+    "composed_l2",
+    "composed_linf",
+    "gaussian_l2",
+    "gaussian_l2_probability",
+    "laplace_l1",
+    "masked_words",
+    "pixeldp_l2",
+    "renyi_l2",
+    "rsmi_theorem1_radius",
+    "split_noise",
+    "synonym_words",
+]

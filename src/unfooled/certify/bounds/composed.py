@@ -1,0 +1,65 @@
+"""Several noisy looks at one input, each free to depend on the ones before: Adaptive Randomized Smoothing.
+
+Propositions 2.1 and 2.2: Gaussian steps σ₁ … σ_k compose to one of (Σσᵢ⁻²)^(−½), with no price for
+adaptivity, and whatever is computed from the looks alone (a mask, a classifier) is post-processing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unfooled.certify.bounds.rounding import LARGEST, SLACK, normal_gap
+from unfooled.certify.inputs import Floats, given_back, positive, probabilities, whole
+
+
+def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any:
+    """R = (Φ⁻¹(p_top) − Φ⁻¹(p_second)) / (2√Σσᵢ⁻²); the last axis of ``sigmas`` holds the steps.
+
+    Guarantee: the whole prediction, all its steps included, gives the same answer for every input within ℓ2
+    distance R, provided step i adds N(0, σᵢ²I) to a query that moves by no more than its input does. A
+    second step whose noise was shrunk because of a mask keeps this promise for ℓ∞ only.
+    """
+    top, second = probabilities(p_top, p_second)
+    return given_back(np.minimum(together(sigmas) / 2 * normal_gap(top, second), LARGEST))
+
+
+def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim: ArrayLike) -> Any:
+    """R = ℓ2 radius / √dim, with masked steps allowed to shrink their noise.
+
+    Guarantee: the same answer for every input none of whose ``dim`` coordinates moved by more than R,
+    provided step i adds N(0, (‖w‖₂²/dim)·σᵢ²I) to the input multiplied by a mask w ∈ [0, 1]^dim that is
+    computed from earlier steps alone (w = 1 for the first).
+    """
+    top, second = probabilities(p_top, p_second)
+    root = np.sqrt(whole("dim", dim, at_least=1).astype(np.float64))
+    radius = together(sigmas) / 2 * normal_gap(top, second) / root * (1 - SLACK)
+    return given_back(np.minimum(radius, LARGEST))
+
+
+def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> Any:
+    """σ₂ = (σ⁻² − σ₁⁻²)^(−½), rounded up: the noise left for a second step when σ₁ is spent on the first.
+
+    Guarantee: ``composed_l2`` of (σ₁, σ₂) is what one step of σ certifies, to the last few bits. For
+    σ₁ = σ nothing is left and the value is infinite; σ₁ < σ is refused.
+    """
+    total, first = positive("sigma", sigma), positive("sigma_1", sigma_1)
+    total, first = np.broadcast_arrays(total, first)
+    if (first < total).any():
+        raise ValueError("sigma_1 must be at least sigma: less noise than that spends more than the budget.")
+    # σ / √((1 − u)(1 + u)) with u = σ/σ₁; σ₁ − σ is exact where the two are close.
+    with np.errstate(divide="ignore"):
+        left = total / np.sqrt((first - total) / first * (1 + total / first))
+    return given_back(left * (1 + SLACK))
+
+
+def together(sigmas: ArrayLike) -> Floats:
+    """The one noise level that several steps amount to, rounded down."""
+    steps = positive("sigmas", sigmas)
+    if steps.ndim == 0 or steps.shape[-1] == 0:
+        raise ValueError("sigmas must list the noise level of at least one step.")
+    smallest = steps.min(axis=-1)  # scaled by it, no square overflows
+    squares = ((smallest[..., None] / steps) ** 2).sum(axis=-1)
+    return smallest / np.sqrt(squares) * (1 - (steps.shape[-1] - 1) * SLACK)
