@@ -16,6 +16,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import Goal
 from unfooled.attacks.limits import Limits
@@ -164,6 +166,11 @@ class Attempt:
         self.queries += len(items)
         self.forwards += sum(answer.forwards for answer in answers)
         return answers
+
+    def embeddings(self, words: Sequence[str]) -> Steps[list[np.ndarray]]:
+        """The victim's own embedding of each word (white box)."""
+        found: list[np.ndarray] = yield Request("embedding", tuple(words))
+        return found
 
     def tags(self, texts: Sequence[str]) -> Steps[list[tuple[Tag, ...]]]:
         """Part-of-speech tags of each text."""

@@ -12,6 +12,7 @@ from typing import Any
 from torch import nn
 
 from unfooled.errors import UsageError
+from unfooled.models import first_token
 
 # Families whose blocks take nothing with a batch dimension but the hidden states and the arguments
 # that ``taps`` copies, so that the rows of a batch may be repeated between two blocks.
@@ -31,6 +32,8 @@ class Architecture:
     depth: int
     """How many times a block is run (ALBERT runs one module many times)."""
     rows_may_repeat_between_blocks: bool
+    first_token_suffices: bool
+    """The head reads the first token of the last block only."""
 
 
 def describe(model: Any) -> Architecture:
@@ -59,6 +62,7 @@ def describe(model: Any) -> Architecture:
         blocks=blocks,
         depth=depth,
         rows_may_repeat_between_blocks=config.model_type in _REPEATABLE,
+        first_token_suffices=first_token.suffices(model),
     )
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from unfooled.models.architecture import Architecture
+from unfooled.models.first_token import Replaced
 from unfooled.models.noise import Sampler, Site
 
 _ARGUMENTS_WITH_ROWS = ("attention_mask", "position_bias")
@@ -36,6 +37,8 @@ class Tap:
     sites: tuple[Site, ...] = ()
     copies: Tensor | None = None
     """Index of the row that each leaving row copies; the copies are made at the first site."""
+    first_token: bool = False
+    """Compute the last block for the first token alone."""
     record: bool = False
     hidden: list[Tensor] = field(default_factory=list)
     """With ``record``: embeddings, then each block's output, noise included."""
@@ -51,7 +54,7 @@ class Tap:
                 hidden, self.mask = hidden[self.copies], self.mask[self.copies]
                 self.copied = True
             if self.sampler is not None:
-                hidden = hidden + self.sampler(site, hidden, self.mask)
+                hidden = hidden + self.sampler(site, hidden, self.mask[:, : hidden.shape[1]])
         if self.record:
             self.hidden.append(hidden)
         return hidden
@@ -141,6 +144,12 @@ def _install(architecture: Architecture) -> Iterator[Any]:
                 bound.arguments[name] = value[tap.copies]
         return bound.args, bound.kwargs
 
+    def first_token_wanted() -> bool:
+        tap = current()
+        return tap is not None and tap.first_token
+
+    if architecture.first_token_suffices:
+        yield Replaced(architecture.blocks[-1], first_token_wanted)
     yield architecture.embeddings.register_forward_hook(at_embeddings)
     if architecture.decoder_embeddings is not None and not one_table:
         yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)

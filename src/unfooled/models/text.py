@@ -128,6 +128,7 @@ class TextClassifier:
             sampler=sampler,
             sites=tuple(sites),
             copies=index,
+            first_token=not (hidden_states or self.model.training or call is not None),
             record=hidden_states,
         )
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
