@@ -1,0 +1,94 @@
+"""Victims that are not ours: a Python function, a Hugging Face model or pipeline, an HTTP endpoint.
+
+>>> open_victim("hf:my-model-folder")
+>>> open_victim("classify.py:scores", labels=["ham", "spam"])
+>>> open_victim("https://example.org/classify", token_env="MY_TOKEN", rate=5)
+>>> as_victim(lambda texts: [[0.1, 0.9] for _ in texts])
+
+Each has ``describe()``: what it is, without credentials, for the record of a run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from unfooled.attacks.victim import Victim
+from unfooled.attacks.victims.function import FunctionVictim, find_object
+from unfooled.attacks.victims.http import HttpSettings, HttpVictim
+from unfooled.attacks.victims.scores import BadAnswer, VictimUnavailable
+from unfooled.errors import UsageError
+
+__all__ = ["BadAnswer", "FunctionVictim", "HttpVictim", "VictimUnavailable", "as_victim", "open_victim"]
+
+FORMS = (
+    "https://… (an endpoint), hf:NAME (a model folder or hub id), module:function or path/file.py:function"
+)
+
+
+def open_victim(spec: str, **options: Any) -> Victim:
+    """The victim that ``spec`` names; unknown forms and options are refused."""
+    if spec.lower().startswith(("http://", "https://")):
+        return _made(HttpVictim, spec, options, more=[field.name for field in fields(HttpSettings)])
+    if spec.startswith("hf:"):
+        from unfooled.attacks.victims.pipeline import ModelVictim
+
+        names = ("device", "labels", "max_length")
+        return _made(ModelVictim.load, spec.removeprefix("hf:"), options, more=names)
+    place, colon, name = spec.rpartition(":")
+    if colon and place and name.replace(".", "").isidentifier():
+        return as_victim(find_object(spec), spec=spec, **options)
+    hint = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else ""
+    raise UsageError(f"{_hidden(spec)!r} does not name a victim.{hint} Victims: {FORMS}.")
+
+
+def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", **options: Any) -> Victim:
+    """A victim from a function, an object with ``scores(texts)``, a pipeline, a spec, or a victim itself."""
+    if isinstance(obj, str):
+        return open_victim(obj, labels=labels, **options)
+    if isinstance(obj, Victim):
+        if labels is not None or options:
+            raise UsageError("This is a victim already: its labels and options are its own.")
+        return obj
+    options["labels"] = labels
+    if hasattr(obj, "task") and hasattr(obj, "model") and hasattr(obj, "tokenizer") and callable(obj):
+        from unfooled.attacks.victims.pipeline import PipelineVictim
+
+        return _made(PipelineVictim, obj, options)
+    function = obj if inspect.isfunction(obj) else getattr(obj, "scores", obj)
+    if not callable(function) or inspect.isclass(obj):
+        raise UsageError(
+            f"{spec or repr(obj)[:80]} is {_article(obj)}, which cannot be asked. Give a function from a "
+            "list of texts to one list of class probabilities a text, or an object with such a method, "
+            "scores(texts)."
+        )
+    return _made(FunctionVictim, function, options | ({"spec": spec} if spec else {}))
+
+
+def _made(
+    make: Callable[..., Any], first: Any, options: dict[str, Any], *, more: Sequence[str] = ()
+) -> Victim:
+    hidden = ("clock", "sleep", "name", "spec")
+    parameters = inspect.signature(make).parameters.values()
+    own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in hidden]
+    known = [*dict.fromkeys([*own, *more])]
+    for name in options:
+        if name not in known and name not in hidden:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise UsageError(f"This victim has no option '{name}'.{hint} Its options: {', '.join(known)}.")
+    victim: Victim = make(first, **options)
+    return victim
+
+
+def _hidden(spec: str) -> str:
+    """Without what may be a password."""
+    return spec if "@" not in spec else "…@" + spec.rpartition("@")[2]
+
+
+def _article(obj: Any) -> str:
+    return "a class" if inspect.isclass(obj) else f"of type {type(obj).__name__}"

@@ -1,0 +1,141 @@
+"""A Python function as a victim: a list of texts in, one list of class probabilities a text out.
+
+>>> victim = FunctionVictim(lambda texts: [[0.1, 0.9] for _ in texts], labels=["negative", "positive"])
+
+The function gets ``str`` for single texts and ``(text, pair)`` for pairs. It is found by name too:
+``package.module:function`` or ``path/file.py:function``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from unfooled.attacks.victim import Answer, Asked
+from unfooled.attacks.victims.scores import answers_of, checked_scores
+from unfooled.errors import UsageError, UserError
+
+
+class FunctionVictim:
+    """Answers with what the function returns, checked.
+
+    ``labels``: class names in the order of the scores; without them the classes are numbered, once the first
+    answer has shown how many there are. ``logits``: the function returns logits, not probabilities.
+    ``randomised``: the same text may get another answer the next time.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[Any]], Any],
+        *,
+        labels: Sequence[str] | None = None,
+        logits: bool = False,
+        randomised: bool = False,
+        batch_size: int = 256,
+        spec: str = "",
+    ) -> None:
+        if batch_size < 1:
+            raise UsageError(f"batch_size must be at least 1, got {batch_size}.")
+        self.function = function
+        self.labels = tuple(labels or ())
+        self.logits = logits
+        self.randomised = randomised
+        self.batch_size = batch_size
+        self.spec = spec or _name(function)
+
+    def __repr__(self) -> str:
+        return f"FunctionVictim({self.spec!r}, labels={self.labels!r})"
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+        answers: list[Answer] = []
+        for start in range(0, len(asked), self.batch_size):
+            queries = [one.query for one in asked[start : start + self.batch_size]]
+            table = checked_scores(
+                self.function([query[0] if len(query) == 1 else query for query in queries]),
+                queries,
+                victim=self.spec,
+                classes=len(self.labels) or None,
+                logits=self.logits,
+            )
+            self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
+            answers.extend(answers_of(table))
+        return answers
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for the record of a run; the text of a file by its digest."""
+        path = Path(self.spec.rpartition(":")[0])
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        return {
+            "kind": "function",
+            "spec": self.spec,
+            "sha256": digest,
+            "logits": self.logits,
+            "randomised": self.randomised,
+        }
+
+
+def find_object(spec: str) -> Any:
+    """What ``module:name`` or ``path/file.py:name`` stands for; the module is imported."""
+    place, _, name = spec.rpartition(":")
+    module = _from_file(Path(place)) if place.endswith(".py") else _from_module(place)
+    try:
+        return attrgetter(name)(module)
+    except AttributeError as error:
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise UserError(
+            f"There is no {name!r} in {place}. It has: {', '.join(public) or 'nothing'}."
+        ) from error
+
+
+def _from_file(path: Path) -> Any:
+    if not path.is_file():
+        raise UserError(f"There is no file {path}. Name the Python file that holds the victim's function.")
+    _also_search(path.parent)
+    name = f"unfooled_victim_{path.stem}"
+    made = importlib.util.spec_from_file_location(name, path)
+    if made is None or made.loader is None:
+        raise UserError(f"{path} cannot be imported. Name a Python file.")
+    module = importlib.util.module_from_spec(made)
+    sys.modules[name] = module
+    try:
+        made.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise UserError(f"Importing {path} failed: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _from_module(name: str) -> Any:
+    _also_search(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name + ".").startswith(error.name + "."):
+            raise UserError(f"Importing {name} failed: {error}. Install what it needs.") from error
+        raise UserError(
+            f"There is no module {name!r} here. Name a module that Python finds from {Path.cwd()}, or a "
+            "file: path/file.py:function."
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise UserError(f"Importing {name} failed: {type(error).__name__}: {error}") from error
+
+
+def _also_search(folder: Path) -> None:
+    """Let the module find its neighbours; last, so that it hides nothing that is installed."""
+    place = os.path.abspath(folder)
+    if place not in sys.path:
+        sys.path.append(place)
+
+
+def _name(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    named = function if hasattr(function, "__qualname__") else type(function)
+    where = type(owner).__module__ if owner is not None else getattr(named, "__module__", "")
+    return f"{where}:{named.__qualname__}"

@@ -1,0 +1,206 @@
+"""An HTTP endpoint as a victim: JSON out, JSON in.
+
+>>> victim = HttpVictim("https://example.org/classify", labels=["ham", "spam"], token_env="MY_TOKEN", rate=5)
+
+Sends ``{"texts": [...]}`` and reads ``scores``: a list of probabilities a text, or ``{label: score}``, or the
+``[{"label": …, "score": …}]`` of the Hugging Face inference API. Busy answers (429, 5xx) and lost connections
+are tried again with growing pauses. Credentials are sent, and never shown or stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from unfooled.attacks.victim import Answer, Asked, Query
+from unfooled.attacks.victims.scores import (
+    BadAnswer,
+    VictimUnavailable,
+    answers_of,
+    checked_scores,
+    in_order,
+)
+from unfooled.attacks.victims.wire import Pace, Poster
+from unfooled.errors import UsageError, UserError
+from unfooled.settings import build, setting
+
+
+@dataclass(frozen=True)
+class HttpSettings:
+    """How to talk to the endpoint."""
+
+    request_field: str = setting("texts", "Where the texts stand in the request; 'inputs' for Hugging Face")
+    response_field: str = setting("scores", "Where the scores stand in the answer, e.g. 'result.scores'")
+    extra: dict[str, Any] = setting(None, "Further fields of the request, the same every time")
+    pairs: Literal["list", "object"] = setting(
+        "list", "Pairs as [text, pair], or as {'text': …, 'text_pair': …}"
+    )
+    batch_size: int = setting(32, "Texts a request", at_least=1)
+    timeout: float = setting(30.0, "Seconds to wait for an answer", at_least=0.001)
+    retries: int = setting(5, "How often a failed request is sent again", at_least=0)
+    backoff: float = setting(0.5, "Seconds before the first retry; doubled each time", at_least=0)
+    max_wait: float = setting(120.0, "Longest pause in seconds that Retry-After may ask for", at_least=0)
+    rate: float = setting(0.0, "Requests a second, at most; 0 for no limit", at_least=0)
+    logits: bool = setting(False, "The scores are logits, not probabilities")
+    randomised: bool = setting(False, "The same text may get another answer the next time")
+
+
+class HttpVictim:
+    """Answers of an endpoint, checked. ``labels``: class names in the order of your data's classes."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        labels: Sequence[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        token_env: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        **settings: Any,
+    ) -> None:
+        if settings.get("extra") is None:
+            settings["extra"] = {}
+        self.settings: HttpSettings = build(HttpSettings, settings, owner="HTTP victim")
+        self.labels = self._given = tuple(labels or ())
+        self.randomised = self.settings.randomised
+        target, self.address, self._query, login = _parts(address)
+        secrets = _secret_headers(login, token_env)
+        self._header_names = sorted({name.lower() for name in [*(headers or {}), *secrets]})
+        self._answered = False
+        self._poster = Poster(
+            target,
+            shown=self.address,
+            headers={**(headers or {}), **secrets},
+            pace=Pace(self.settings.rate, clock=clock, sleep=sleep),
+            timeout=self.settings.timeout,
+            retries=self.settings.retries,
+            backoff=self.settings.backoff,
+            max_wait=self.settings.max_wait,
+        )
+
+    def __repr__(self) -> str:
+        return f"HttpVictim({self.address!r}, labels={self.labels!r})"
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+        answers: list[Answer] = []
+        for start in range(0, len(asked), self.settings.batch_size):
+            queries = [one.query for one in asked[start : start + self.settings.batch_size]]
+            answers.extend(self._batch(queries))
+        return answers
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for the record of a run; what may hold a key is there as a digest only."""
+        asked = ("request_field", "response_field", "pairs", "logits", "randomised")
+        settings = asdict(self.settings)
+        rest = json.dumps([self._query, self.settings.extra], sort_keys=True)
+        return {
+            "kind": "http",
+            "spec": self.address,
+            "query_and_extra": hashlib.sha256(rest.encode()).hexdigest()[:16],
+            "header_names": self._header_names,
+            "labels": list(self._given),
+            **{name: settings[name] for name in asked},
+        }
+
+    def _batch(self, queries: Sequence[Query]) -> list[Answer]:
+        body = {**self.settings.extra, self.settings.request_field: [self._sent(query) for query in queries]}
+        status, content = self._poster.post(json.dumps(body).encode())
+        if status in (400, 413, 422):
+            reason = f"{self.address} refused the request (HTTP {status}): {content}"
+            if self._answered:
+                raise BadAnswer(reason)  # it answers others, so it is about these texts
+            raise VictimUnavailable(
+                f"{reason} Check request_field ({self.settings.request_field!r}) and the other settings."
+            )
+        found = self._found(content, len(queries))
+        table = checked_scores(
+            found,
+            queries,
+            victim=self.address,
+            classes=len(self.labels) or None,
+            logits=self.settings.logits,
+        )
+        self._answered = True
+        self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
+        return answers_of(table)
+
+    def _sent(self, query: Query) -> Any:
+        if len(query) == 1:
+            return query[0]
+        return {"text": query[0], "text_pair": query[1]} if self.settings.pairs == "object" else list(query)
+
+    def _found(self, content: str, count: int) -> Any:
+        """The scores in an answer, named classes put in order."""
+        try:
+            found = json.loads(content)
+        except ValueError as error:
+            raise VictimUnavailable(
+                f"{self.address} did not answer with JSON but with {content[:80]!r}. Check the address."
+            ) from error
+        if not isinstance(found, list):  # a bare list is the scores themselves
+            for name in filter(None, self.settings.response_field.split(".")):
+                if not isinstance(found, dict) or name not in found:
+                    has = ", ".join(map(repr, found)) if isinstance(found, dict) else type(found).__name__
+                    raise UserError(
+                        f"{self.address} answered without {self.settings.response_field!r}; it has: {has}. "
+                        "Say where the scores are with response_field."
+                    )
+                found = found[name]
+        if count == 1 and _is_entries(found):
+            found = [found]
+        if isinstance(found, list) and found and all(_is_entries(row) for row in found):
+            found = [{str(entry["label"]): entry["score"] for entry in row} for row in found]
+        if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
+            return in_order(found, self.labels, victim=self.address)
+        return found
+
+
+def _is_entries(row: Any) -> bool:
+    """Whether it is ``[{"label": …, "score": …}, …]``."""
+    return (
+        isinstance(row, list)
+        and bool(row)
+        and all(isinstance(entry, dict) and {"label", "score"} <= entry.keys() for entry in row)
+    )
+
+
+def _parts(address: str) -> tuple[str, str, str, str | None]:
+    """The address to call, the address to show, its query, and user:password if it has them."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in ("http", "https"):
+        raise UsageError("The address of an HTTP victim must look like https://example.org/classify.")
+    if not address.isascii() or not address.isprintable() or " " in address:
+        raise UsageError(
+            "The address of an HTTP victim has a space or a sign beyond ASCII: percent-encode it."
+        )
+    place = f"[{host}]" if ":" in host else host
+    place += f":{port}" if port else ""
+    target = urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
+    shown = urlunsplit((parts.scheme, place, parts.path, "", ""))
+    login = (
+        f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if "@" in parts.netloc else None
+    )
+    return target, shown, parts.query, login
+
+
+def _secret_headers(login: str | None, token_env: str | None) -> dict[str, str]:
+    if token_env:
+        token = os.environ.get(token_env, "").strip()
+        if not token:
+            raise UsageError(f"The environment variable {token_env} is not set. Put the token there.")
+        return {"Authorization": f"Bearer {token}"}
+    if login:
+        return {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+    return {}

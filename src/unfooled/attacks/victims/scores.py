@@ -1,0 +1,105 @@
+"""Scores from outside, checked before an attack believes them.
+
+A mistake in how the victim is set up (shape, logits taken for probabilities) is a :class:`UserError` and ends
+the run; an answer that is no number is a :class:`BadAnswer` and breaks only the attack that asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from unfooled.attacks.victim import Answer, Query
+from unfooled.errors import UserError
+
+TOLERANCE = 1e-3
+"""How far from one a row of probabilities may sum: what half precision and rounding in JSON leave."""
+
+
+class VictimUnavailable(UserError):
+    """The victim cannot be reached or does not answer."""
+
+
+class BadAnswer(ValueError):
+    """The victim answered one query with something unusable."""
+
+
+def checked_scores(
+    scores: Any, queries: Sequence[Query], *, victim: str, classes: int | None = None, logits: bool = False
+) -> np.ndarray:
+    """Probabilities ``(queries, classes)``, each row summing to one; anything else is refused by row."""
+    table = _table(scores, len(queries), victim)
+    if table.shape[1] < 2:
+        raise UserError(
+            f"{victim} gave one score a text. Return one probability a class: [1 - p, p] for two classes."
+        )
+    if classes is not None and table.shape[1] != classes:
+        raise UserError(
+            f"{victim} gave {table.shape[1]} scores a text, but has {classes} labels. Give one label a class."
+        )
+    if len(bad := np.flatnonzero(~np.isfinite(table).all(axis=1))):
+        raise BadAnswer(f"{victim} gave scores that are not finite {_named(bad[0], queries, table)}")
+    if logits:
+        exponentials = np.exp(table - table.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
+    wrong = (table < 0).any(axis=1) | (np.abs(table.sum(axis=1) - 1) > TOLERANCE)
+    if len(bad := np.flatnonzero(wrong)):
+        raise UserError(
+            f"{victim} gave scores that are not probabilities {_named(bad[0], queries, table)}. They must be "
+            "at least 0 and sum to 1 in each row; if the victim gives logits, say logits=True."
+        )
+    return table / table.sum(axis=1, keepdims=True)
+
+
+def answers_of(table: np.ndarray) -> list[Answer]:
+    """One answer a row, the most probable class as its label."""
+    return [
+        Answer(tuple(row), int(label)) for row, label in zip(table.tolist(), table.argmax(1), strict=True)
+    ]
+
+
+def in_order(named: Sequence[dict[str, Any]], labels: Sequence[str], *, victim: str) -> list[list[Any]]:
+    """The scores of rows of ``{label: score}`` in the order of ``labels``."""
+    if not labels:
+        names = ", ".join(repr(name) for name in sorted(named[0]))
+        raise UserError(
+            f"{victim} names its classes ({names}): give labels=[…], in the order of your data's classes."
+        )
+    rows = []
+    for number, row in enumerate(named):
+        if missing := [label for label in labels if label not in row]:
+            raise UserError(
+                f"{victim} gave no score for {missing[0]!r} in row {number}, only for "
+                f"{', '.join(repr(name) for name in sorted(row))}. Ask it for the scores of all classes "
+                "(top_k), and give labels=[…] as it spells them."
+            )
+        if unknown := sorted(row.keys() - set(labels)):
+            raise UserError(f"{victim} gave a score for {unknown[0]!r}, which is not one of the labels.")
+        rows.append([row[label] for label in labels])
+    return rows
+
+
+def _table(scores: Any, rows: int, victim: str) -> np.ndarray:
+    if hasattr(scores, "detach"):  # a tensor, perhaps on a GPU, in half precision, with a gradient
+        scores = scores.detach().cpu().float()
+    try:
+        table = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"{victim} gave {type(scores).__name__} that is not a table of numbers ({error}). "
+            "Return one list of class probabilities a text, all of the same length."
+        ) from error
+    if table.ndim != 2 or len(table) != rows:
+        raise UserError(
+            f"{victim} gave scores of shape {table.shape} for {rows} texts. "
+            f"Return one list of class probabilities a text: shape ({rows}, classes)."
+        )
+    return table
+
+
+def _named(row: int, queries: Sequence[Query], table: np.ndarray) -> str:
+    shown = " | ".join(queries[row])
+    shown = shown if len(shown) <= 60 else shown[:60] + "…"
+    return f"in row {row} ({np.array2string(table[row], precision=4, threshold=6)}) for {shown!r}"
