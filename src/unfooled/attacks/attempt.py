@@ -76,6 +76,8 @@ class Attempt:
     limits: Limits
     seed: int
     randomised: bool
+    label_names: tuple[str, ...] = ()
+    """Names of the classes, for recipes that attack only some of them; empty if unknown."""
     original: Document = field(init=False)
     rng: random.Random = field(init=False)
     goal: Goal = field(init=False)
@@ -117,14 +119,14 @@ class Attempt:
         """How many words may change in all; a share above 0 allows at least one."""
         if self.limits.max_changed <= 0:
             return 0
-        return max(1, int(self.limits.max_changed * len(self.original)))
+        # 0.29 × 100 is a little less than 29 in floating point.
+        return max(1, int(self.limits.max_changed * len(self.original) + 1e-9))
 
     def ask(self, documents: Sequence[Document]) -> Steps[list[Trial]]:
         """The victim's answers, in order; fewer than asked for when the budget ends."""
         if documents:
             self.check_budget()
-        left = self.limits.query_budget - self.queries
-        documents = documents[:left]
+        documents = self._affordable(documents)
         answers = yield from self.answered([document.texts for document in documents])
         self.queries += len(documents)
         trials = [
@@ -160,7 +162,7 @@ class Attempt:
     def expected(self, documents: Sequence[Document], *, draws: int) -> Steps[list[Answer]]:
         """Mean probabilities over the victim's randomness (white box); each counts as one query."""
         self.check_budget()
-        documents = documents[: self.limits.query_budget - self.queries]
+        documents = self._affordable(documents)
         items = tuple(self._asked(document.texts) for document in documents)
         answers: list[Answer] = (yield Request("expected", items, (("draws", draws),))) if items else []
         self.queries += len(items)
@@ -197,6 +199,11 @@ class Attempt:
         if self.queries >= self.limits.query_budget or self.seconds > self.limits.time_cap:
             self.budget_spent = True
             raise BudgetSpent
+
+    def _affordable(self, documents: Sequence[Document]) -> Sequence[Document]:
+        left = self.limits.query_budget - self.queries
+        self.budget_spent |= len(documents) > left
+        return documents[:left]
 
     def answered(self, queries: Sequence[Query]) -> Steps[list[Answer]]:
         """Answers from the cache or the victim."""

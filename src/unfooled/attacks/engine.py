@@ -27,7 +27,7 @@ from unfooled.attacks.limits import Limits
 from unfooled.attacks.outcome import Outcome, Status
 from unfooled.attacks.recipe import Recipe
 from unfooled.attacks.validity import validity
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
 
 Service = Callable[..., Sequence[Any]]
 """Called with a list of items (and options); gives one result an item."""
@@ -50,14 +50,20 @@ def run_attacks(
     limits: Limits,
     seed: int = 0,
     randomised: bool = False,
+    label_names: tuple[str, ...] = (),
     in_flight: int = 64,
 ) -> Iterator[Outcome]:
     """Attack every example; outcomes come as they finish, each a function of its example and the seed."""
+    if missing := [name for name in ("victim", *recipe.needs) if name not in services]:
+        raise UsageError(
+            f"The recipe '{recipe.name}' needs {', '.join(missing)}, which this victim does not offer. "
+            "Attack a classifier of unfooled, or choose a recipe that asks for less."
+        )
     waiting = iter(examples)
     flights: list[_Flight] = []
     while True:
         while len(flights) < in_flight and (example := next(waiting, None)) is not None:
-            attempt = Attempt(example, limits, seed, randomised)
+            attempt = Attempt(example, limits, seed, randomised, label_names)
             flight = _Flight(attempt, _attack(attempt, recipe, services), Request("", ()))
             if (outcome := _advance(flight, None)) is None:
                 flights.append(flight)
@@ -137,10 +143,10 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
         attempt.goal = make_goal(recipe.goal, truth=attempt.example.label, original=first.label)
         try:
             if not attempt.changeable or attempt.max_changes == 0:
-                raise NothingToChange
+                raise NothingToChange("no word may change")
             found = yield from recipe.search(attempt)
-        except NothingToChange:
-            return _outcome(attempt, "not-attackable")
+        except NothingToChange as nothing:
+            return _outcome(attempt, "not-attackable", message=str(nothing))
         except BudgetSpent:
             found = None
         if found is None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
+from unfooled.errors import UsageError
 from unfooled.settings import setting
 
 
@@ -24,3 +26,12 @@ class Limits:
         20, "Fresh predictions that re-verify a success against a randomised victim", at_least=1
     )
     cache_answers: bool = setting(False, "Reuse answers of a randomised victim to the same text")
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.protect_pattern or "")
+        except re.error as error:
+            raise UsageError(
+                f"protect_pattern {self.protect_pattern!r} is not a regular expression: {error}. "
+                "Put a backslash before characters that stand for themselves."
+            ) from error

@@ -38,13 +38,13 @@ class Outcome:
     """Forward passes of the victim, the true cost; re-verification not included."""
     similarity: float | None = None
     pos_valid: bool | None = None
-    """Every changed word kept its coarse part of speech."""
+    """Every changed word kept its coarse part of speech; None if none became one other word."""
     fresh_successes: int | None = None
     """Of ``fresh_total`` fresh predictions, how many confirm the success; None for a fixed victim."""
     fresh_total: int = 0
     budget_spent: bool = False
     message: str = ""
-    """Why an example was refused, or how the attack broke."""
+    """Why an example was refused or not attackable, or how the attack broke."""
     seconds: float = 0.0
 
     @property

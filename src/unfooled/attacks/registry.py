@@ -6,10 +6,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from unfooled.attacks.recipe import Recipe
+from unfooled.attacks.recipes.a2t import A2T
+from unfooled.attacks.recipes.antonym import Antonym
+from unfooled.attacks.recipes.bae import Bae
+from unfooled.attacks.recipes.deepwordbug import DeepWordBug
+from unfooled.attacks.recipes.negation import Negation
 from unfooled.attacks.recipes.pwws import Pwws
+from unfooled.attacks.recipes.random_words import RandomWords
+from unfooled.attacks.recipes.synonym import Synonym
+from unfooled.attacks.recipes.textfooler import TextFooler
 from unfooled.settings import build, choose
 
-RECIPES: dict[str, type[Any]] = {recipe.name: recipe for recipe in (Pwws,)}
+_RECIPES: tuple[type[Any], ...] = (
+    TextFooler,
+    Pwws,
+    Bae,
+    DeepWordBug,
+    A2T,
+    Synonym,
+    Antonym,
+    Negation,
+    RandomWords,
+)
+RECIPES: dict[str, type[Any]] = {recipe.name: recipe for recipe in _RECIPES}
 
 
 def make_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:

@@ -20,7 +20,10 @@ class Validity:
 
 
 def validity(attempt: Attempt, found: Document, services: Mapping[str, Any]) -> Steps[Validity]:
-    """Similarity of the whole texts and whether every changed word kept its coarse part of speech."""
+    """Similarity of the whole texts and whether every changed word kept its coarse part of speech.
+
+    Words that became none or several (a negation) have no part of speech to keep.
+    """
     similarity = pos_valid = None
     if "similarity" in services:
         pairs = list(zip(attempt.original.texts, found.texts, strict=True))
@@ -30,11 +33,13 @@ def validity(attempt: Attempt, found: Document, services: Mapping[str, Any]) -> 
 
         tagged = yield from attempt.tags([*attempt.original.texts, *found.texts])
         before, after = tagged[: len(found.texts)], tagged[len(found.texts) :]
-        pos_valid = all(
+        kept = [
             same_coarse_pos(
                 pos_of_span(before[change.which], change.start, change.end),
                 pos_of_span(after[change.which], *found.spans[change.word][1:]),
             )
             for change in found.changes_from(attempt.original)
-        )
+            if len(change.after.split()) == 1
+        ]
+        pos_valid = all(kept) if kept else None
     return Validity(similarity, pos_valid)

@@ -17,11 +17,11 @@ from typing import ClassVar
 import numpy as np
 
 from unfooled.attacks.attempt import Attempt, Steps
+from unfooled.attacks.candidates import candidate_table, content_words
 from unfooled.attacks.constraints import Constraints
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.substitution import candidate_table, content_words
-from unfooled.lexicon.similarity import TEXTFOOLER_SIMILARITY
+from unfooled.lexicon.similarity import THRESHOLDS
 from unfooled.lexicon.vectors import load_vectors
 from unfooled.settings import setting
 
@@ -50,7 +50,9 @@ class Adaptive:
 
     neighbours: int = setting(50, "Nearest counter-fitted neighbours of a word", at_least=1)
     min_cosine: float = setting(0.5, "Least cosine of a neighbour", at_least=-1, at_most=1)
-    min_similarity: float = setting(TEXTFOOLER_SIMILARITY, "Least windowed similarity", at_least=0, at_most=1)
+    min_similarity: float = setting(
+        THRESHOLDS["minilm"]["textfooler"], "Least windowed similarity", at_least=0, at_most=1
+    )
     draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1)
     tried: int = setting(16, "Substitutions measured at a time", at_least=1)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)

@@ -1,8 +1,9 @@
-"""PWWS: WordNet synonyms in the order of weighted word saliency (Ren et al. 2019).
+"""PWWS: WordNet synonyms in the order of probability-weighted word saliency (Ren et al. 2019).
 
-Each word's best synonym lowers the true class's probability by ΔP; words are changed in the order of
-ΔP × softmax(saliency), where saliency is the drop when the word becomes the unknown token. No semantic
-constraint. Deviations: named entities are not swapped (their dictionaries are not public), as in TextAttack.
+Words are ordered by ΔP × softmax(saliency): ΔP is the score of the word's best synonym, saliency that of the
+unknown token in its place. No semantic constraint. As in TextAttack, ΔP is the score itself and not its gain,
+each word's synonyms are tried again in the text as changed so far, and a word without gain is left. Named
+entities are not swapped: the paper's dictionaries are not public.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
+from unfooled.attacks.attempt import Attempt, Steps
+from unfooled.attacks.candidates import candidate_table, content_words, from_table
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
-from unfooled.lexicon.stopwords import is_stop_word
+from unfooled.attacks.ranking import ordered, with_unknown
+from unfooled.attacks.substitution import greedy, substituted
 from unfooled.lexicon.wordnet import raw_synonyms
 from unfooled.settings import setting
 
 
 @dataclass(frozen=True)
 class Pwws:
-    """Probability weighted word saliency."""
+    """Probability-weighted word saliency."""
 
     name: ClassVar[str] = "pwws"
     paper: ClassVar[str] = (
@@ -34,30 +37,22 @@ class Pwws:
     unknown: str = setting("[UNK]", "What a word becomes when its saliency is measured")
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
-        original = attempt.original
-        words = [number for number in attempt.changeable if not is_stop_word(original.words[number])]
-        synonyms = {number: raw_synonyms(original.words[number]) for number in words}
-        if not any(synonyms.values()):
-            raise NothingToChange
-        start = attempt.goal.score(attempt.first)
+        words = content_words(attempt)
+        synonyms = candidate_table(attempt, words, raw_synonyms)
 
-        unknown = yield from attempt.ask([original.replace(n, self.unknown, keep_case=False) for n in words])
-        saliency = np.array([trial.score - start for trial in unknown])
-        weight = np.exp(saliency - saliency.max())
-        weights = dict(zip(words, weight / weight.sum(), strict=False))
+        unknown = yield from with_unknown(attempt, words, self.unknown)
+        saliency = np.exp([trial.score for trial in unknown])
+        weights = dict(zip(words, saliency / saliency.sum(), strict=False))
 
-        pairs = [(number, synonym) for number in words for synonym in synonyms[number]]
-        trials = yield from attempt.ask([original.replace(number, synonym) for number, synonym in pairs])
-        best: dict[int, tuple[float, str]] = {}
-        for (number, synonym), trial in zip(pairs, trials, strict=False):
-            if number not in best or trial.score > best[number][0]:
-                best[number] = (trial.score, synonym)
-        order = sorted(best, key=lambda number: -(best[number][0] - start) * weights[number])
+        tried = [
+            (number, document)
+            for number in words
+            for document in substituted(attempt.original, number, synonyms[number])
+        ]
+        trials = yield from attempt.ask([document for _, document in tried])
+        best: dict[int, float] = {}
+        for (number, _), trial in zip(tried, trials, strict=False):
+            best[number] = max(best.get(number, 0.0), trial.score)
 
-        document = original
-        for number in order[: attempt.max_changes]:
-            document = document.replace(number, best[number][1])
-            (trial,) = yield from attempt.ask([document])
-            if trial.reached:
-                return trial.document
-        return None
+        order = ordered({number: best[number] * weights[number] for number in best})
+        return (yield from greedy(attempt, order, from_table(synonyms)))

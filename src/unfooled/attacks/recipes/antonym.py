@@ -1,0 +1,48 @@
+"""The antonym (obstinate) attack of Balanced Adversarial Training (Chen et al. 2022, §2.2 and §3.1).
+
+Exactly one word becomes a WordNet antonym of the same part of speech, most important words first; the attack
+succeeds when the prediction does not change. Neutral pairs and non-paraphrases are not attacked. Deviation:
+importance is TextFooler's, as the paper has it, where the released code ranks by the gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unfooled.attacks.attempt import Attempt, Steps
+from unfooled.attacks.candidates import candidate_table, content_words
+from unfooled.attacks.constraints import with_same_pos
+from unfooled.attacks.document import Document
+from unfooled.attacks.goals import GoalName
+from unfooled.attacks.label_change import check_label_changes
+from unfooled.attacks.ranking import by_deletion
+from unfooled.attacks.substitution import substituted
+from unfooled.lexicon.wordnet import antonyms
+
+
+@dataclass(frozen=True)
+class Antonym:
+    """One word turned into its opposite; the prediction must stay."""
+
+    name: ClassVar[str] = "antonym"
+    paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (antonym attack)"
+    goal: ClassVar[GoalName] = "obstinate"
+    needs: ClassVar[tuple[str, ...]] = ("tags",)
+
+    def search(self, attempt: Attempt) -> Steps[Document | None]:
+        check_label_changes(attempt)
+        original = attempt.original
+        opposites = candidate_table(attempt, content_words(attempt), antonyms)
+        documents: dict[int, list[Document]] = {}
+        for number, words in opposites.items():
+            found = substituted(original, number, words)
+            if found and (found := (yield from with_same_pos(attempt, original, number, found))):
+                documents[number] = found
+        order = yield from by_deletion(attempt, list(documents))
+        for number in order:
+            trials = yield from attempt.ask(documents[number])
+            reached = [trial for trial in trials if trial.reached]
+            if reached:
+                return max(reached, key=lambda trial: trial.score).document
+        return None

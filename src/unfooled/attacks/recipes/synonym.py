@@ -1,0 +1,45 @@
+"""The synonym (fickle) attack of Balanced Adversarial Training (Chen et al. 2022, §3.1).
+
+TextFooler's search over SAFER's substitution sets: the k nearest words with cosine at least 0.8. The released
+code takes k = 100. Deviation: the vectors are the counter-fitted ones where the paper has GloVe, whose near
+neighbours are often antonyms; ``vectors=glove`` is the paper's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unfooled.attacks.attempt import Attempt, Steps
+from unfooled.attacks.candidates import candidate_table, content_words, from_table, nearest
+from unfooled.attacks.constraints import Constraints
+from unfooled.attacks.document import Document
+from unfooled.attacks.goals import GoalName
+from unfooled.attacks.ranking import by_deletion
+from unfooled.attacks.substitution import greedy
+from unfooled.lexicon.similarity import THRESHOLDS
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Synonym:
+    """Greedy substitution from small sets of close synonyms."""
+
+    name: ClassVar[str] = "synonym"
+    paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (synonym attack)"
+    goal: ClassVar[GoalName] = "fickle"
+    needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")
+
+    candidates: int = setting(100, "k: nearest neighbours of a word that are tried", at_least=1)
+    min_cosine: float = setting(0.8, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
+    vectors: str = setting("counter-fitted", "Word vectors whose neighbours are the synonyms")
+    min_similarity: float = setting(
+        THRESHOLDS["minilm"]["textfooler"], "Least similarity of the words around", at_least=-1, at_most=1
+    )
+
+    def search(self, attempt: Attempt) -> Steps[Document | None]:
+        words = content_words(attempt)
+        synonyms = candidate_table(attempt, words, nearest(self.vectors, self.candidates, self.min_cosine))
+        order = yield from by_deletion(attempt, words)
+        constraints = Constraints(self.min_similarity)
+        return (yield from greedy(attempt, order, from_table(synonyms), constraints=constraints))

@@ -1,0 +1,301 @@
+"""The scheduler: pooling, isolation of failures, bounds, and what counts as a success."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pytest
+from keyword_victim import KeywordVictim, services
+
+from unfooled.attacks import Answer, Asked, Document, Example, Limits, Outcome, make_recipe, run_attacks
+from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
+from unfooled.errors import UsageError
+
+TEXTS = (
+    "a gorgeous , witty film",
+    "the great story is long",
+    "a wonderful new film",
+    "witty and funny , great and gorgeous",
+    "it is a wonderful , wonderful , funny story",
+)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Replaces one word after another by ``thing``."""
+
+    name: ClassVar[str] = "replace"
+    paper: ClassVar[str] = "none"
+    goal: ClassVar[Any] = "fickle"
+    needs: ClassVar[tuple[str, ...]] = ()
+    breaks_on: str = "no such word"
+    returns_unasked: bool = False
+
+    def search(self, attempt: Attempt) -> Steps[Document | None]:
+        if self.breaks_on in attempt.original.words:
+            raise RuntimeError("a bug in the recipe")
+        if "the" in attempt.original.words and attempt.limits.protect == ("nothing",):
+            raise NothingToChange("no luck")
+        if self.returns_unasked:
+            return attempt.original.replace(0, "thing")
+        numbers = list(attempt.changeable)
+        attempt.rng.shuffle(numbers)
+        document = attempt.original
+        for number in numbers[: attempt.max_changes]:
+            document = document.replace(number, "thing")
+            (trial,) = yield from attempt.ask([document])
+            if trial.reached:
+                return trial.document
+        return None
+
+
+def examples(*texts: str | tuple[str, str], label: int = 1) -> list[Example]:
+    return [Example(row, (text,) if isinstance(text, str) else text, label) for row, text in enumerate(texts)]
+
+
+def attack(
+    given: Sequence[Example],
+    victim: KeywordVictim | None = None,
+    recipe: Any = None,
+    more: dict[str, Callable[..., Any]] | None = None,
+    in_flight: int = 64,
+    **limits: Any,
+) -> list[Outcome]:
+    victim = victim or KeywordVictim()
+    outcomes = run_attacks(
+        given,
+        recipe or Replace(),
+        {"victim": victim.answers} | (more or {}),
+        limits=Limits(**limits),
+        randomised=victim.randomised,
+        label_names=victim.labels,
+        in_flight=in_flight,
+    )
+    return sorted(outcomes, key=lambda outcome: outcome.row)
+
+
+def timeless(outcomes: list[Outcome]) -> list[Outcome]:
+    return [replace(outcome, seconds=0.0) for outcome in outcomes]
+
+
+def test_requests_of_many_attacks_are_one_call() -> None:
+    victim = KeywordVictim()
+    outcomes = attack(examples(*TEXTS), victim)
+    assert victim.calls[0] == len(TEXTS)
+    assert len(victim.calls) == max(outcome.queries for outcome in outcomes)
+    assert sum(victim.calls) == sum(outcome.forwards for outcome in outcomes)
+
+
+@pytest.mark.parametrize("randomised", [False, True])
+def test_number_in_flight_changes_nothing(randomised: bool) -> None:
+    def outcomes(in_flight: int) -> list[Outcome]:
+        victim = KeywordVictim(randomised=randomised, wrong=0.2 if randomised else 0.0)
+        return timeless(attack(examples(*TEXTS), victim, in_flight=in_flight))
+
+    assert outcomes(1) == outcomes(3) == outcomes(64)
+    assert {outcome.status for outcome in outcomes(3)} >= {"success"}
+
+
+def test_examples_are_taken_as_flights_end() -> None:
+    taken: list[int] = []
+
+    def source() -> Any:
+        for example in examples(*TEXTS):
+            taken.append(example.row)
+            yield example
+
+    outcomes = run_attacks(
+        source(), Replace(), {"victim": KeywordVictim().answers}, limits=Limits(), in_flight=2
+    )
+    next(outcomes)
+    assert len(taken) <= 3
+
+
+def test_a_failing_example_is_recorded_and_leaves_the_others() -> None:
+    plain = attack(examples(*TEXTS))
+    broken = attack(examples(*TEXTS), recipe=Replace(breaks_on="story"))
+    assert [outcome.status for outcome in broken] == ["success", "error", "success", "success", "error"]
+    assert broken[1].message == "RuntimeError: a bug in the recipe"
+    assert timeless(broken)[0] == timeless(plain)[0]
+
+
+def test_an_item_that_breaks_a_service_breaks_its_own_attack_only() -> None:
+    victim = KeywordVictim()
+    real = victim.answers
+
+    def fragile(asked: Sequence[Asked]) -> list[Answer]:
+        if any("story" in one.query[0] for one in asked):
+            raise RuntimeError("cannot read this")
+        return real(asked)
+
+    victim.answers = fragile  # type: ignore[method-assign]
+    outcomes = attack(examples(*TEXTS), victim)
+    assert [outcome.status for outcome in outcomes] == ["success", "error", "success", "success", "error"]
+    assert outcomes[1].message == "RuntimeError: cannot read this"
+    assert outcomes[1].first_label is None
+
+
+def test_a_service_that_answers_too_little_is_an_error() -> None:
+    victim = KeywordVictim()
+    victim.answers = lambda asked: []  # type: ignore[method-assign,assignment]
+    assert attack(examples(TEXTS[0]), victim)[0].message == "ValueError: 0 answers to 1 queries"
+
+
+def test_an_error_of_the_user_stops_the_run() -> None:
+    def refuses(asked: Sequence[Asked]) -> list[Answer]:
+        raise UsageError("wrong password")
+
+    victim = KeywordVictim()
+    victim.answers = refuses  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match="wrong password"):
+        attack(examples(TEXTS[0]), victim)
+
+
+def test_a_missing_service_is_named_before_the_first_query() -> None:
+    victim = KeywordVictim()
+    with pytest.raises(UsageError, match=r"'a2t' needs gradients, tags, similarity"):
+        attack(examples(TEXTS[0]), victim, make_recipe("a2t"))
+    assert victim.calls == []
+
+
+def test_a_document_that_was_never_asked_about_is_no_success() -> None:
+    (outcome,) = attack(examples(TEXTS[0]), recipe=Replace(returns_unasked=True))
+    assert outcome.status == "error"
+
+
+def test_the_budget_ends_the_attack() -> None:
+    text = "witty " * 20
+    (free,) = attack(examples(text))
+    assert free.status == "success" and not free.budget_spent
+    (bound,) = attack(examples(text), query_budget=5)
+    assert (bound.status, bound.queries, bound.budget_spent) == ("failed", 5, True)
+
+
+def test_a_request_cut_by_the_budget_is_marked() -> None:
+    class AskOnce(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            trials = yield from attempt.ask([attempt.original.delete(n) for n in attempt.changeable])
+            assert len(trials) == 2
+            return None
+
+    (outcome,) = attack(examples(TEXTS[0]), recipe=AskOnce(), query_budget=3)
+    assert (outcome.queries, outcome.budget_spent) == (3, True)
+
+
+def test_the_time_cap_ends_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr("unfooled.attacks.engine.time.perf_counter", lambda: float(next(clock)))
+    (outcome,) = attack(examples("witty " * 20), time_cap=3.5)
+    assert (outcome.status, outcome.queries, outcome.budget_spent) == ("failed", 4, True)
+
+
+def test_protected_words_and_patterns_do_not_change() -> None:
+    text = "Witty FILM , witty story , 3 witty stars"
+    (outcome,) = attack(examples(text), protect=("film", "STORY"), protect_pattern=r"\d \w+ stars")
+    assert outcome.status == "failed"
+    assert outcome.queries == 3  # the original and the two free words
+    (outcome,) = attack(examples("Witty FILM"), protect=("witty", "film"))
+    assert (outcome.status, outcome.queries) == ("not-attackable", 1)
+
+
+def test_a_broken_pattern_is_refused_at_once() -> None:
+    with pytest.raises(UsageError, match="protect_pattern"):
+        Limits(protect_pattern="(")
+
+
+@pytest.mark.parametrize(("share", "changed"), [(0.0, 0), (0.01, 1), (0.29, 29), (1.0, 100)])
+def test_share_of_changed_words(share: float, changed: int) -> None:
+    (outcome,) = attack(examples("witty " * 100), max_changed=share)
+    assert outcome.queries == 1 + min(changed, 100)
+    assert outcome.status == ("not-attackable" if changed == 0 else "failed" if changed < 100 else "success")
+
+
+@pytest.mark.parametrize(("sentence", "which"), [("first", {0}), ("second", {1}), ("either", {0, 1})])
+def test_only_the_chosen_sentence_of_a_pair_changes(sentence: str, which: set[int]) -> None:
+    pair = ("a funny film", "a funny , funny story")
+    (outcome,) = attack(examples(pair), KeywordVictim(bias=1.1), sentence=sentence)
+    assert outcome.status == "success"
+    assert {change.which for change in outcome.changes} <= which
+    (single,) = attack(examples("witty"), sentence=sentence)
+    assert single.status == "success"
+
+
+@pytest.mark.parametrize("text", ["!!! 😀 …", "?"])
+def test_a_text_without_words_is_not_attackable(text: str) -> None:
+    (outcome,) = attack(examples(text, label=0))
+    assert (outcome.status, outcome.queries, outcome.words) == ("not-attackable", 1, 0)
+
+
+def test_what_the_victim_gets_wrong_is_skipped() -> None:
+    (outcome,) = attack(examples("a gorgeous film", label=0))
+    assert (outcome.status, outcome.queries, outcome.attacked) == ("skipped", 1, False)
+
+
+def test_abstention_is_no_success() -> None:
+    (sure,) = attack(examples("witty film"), KeywordVictim(abstains_below=0.6))
+    assert sure.status == "failed"
+    (doubtful,) = attack(examples("funny"), KeywordVictim(abstains_below=0.6))
+    assert doubtful.status == "skipped"
+
+
+def test_answers_to_the_same_text_are_asked_once_but_counted() -> None:
+    class AskTwice(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            document = attempt.original.replace(0, "thing")
+            for _ in range(2):
+                yield from attempt.ask([document, document])
+            return None
+
+    fixed = KeywordVictim()
+    (outcome,) = attack(examples("witty and great"), fixed, AskTwice())
+    assert (outcome.queries, outcome.forwards, len(fixed.seen)) == (5, 2, 2)
+    noisy = KeywordVictim(randomised=True)
+    (outcome,) = attack(examples("witty and great"), noisy, AskTwice())
+    assert (outcome.queries, outcome.forwards) == (5, 5)
+    assert len({one.key for one in noisy.seen}) == 5
+    cached = KeywordVictim(randomised=True)
+    (outcome,) = attack(examples("witty and great"), cached, AskTwice(), cache_answers=True)
+    assert (outcome.queries, outcome.forwards) == (5, 2)
+
+
+def test_lucky_draws_do_not_pass_the_fresh_predictions() -> None:
+    """The victim is wrong three times in ten, whatever the text says: no attack on it is real."""
+
+    class NoOp(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            documents = [attempt.original.replace(0, f"word{n}") for n in range(20)]
+            trials = yield from attempt.ask(documents)
+            return next((trial.document for trial in trials if trial.reached), None)
+
+    victim = KeywordVictim(randomised=True, wrong=0.3)
+    outcomes = attack(examples(*[f"film {n} gorgeous witty" for n in range(60)]), victim, NoOp())
+    attacked = [outcome for outcome in outcomes if outcome.attacked]
+    assert len(attacked) > 30
+    assert sum(outcome.status == "success" for outcome in attacked) / len(attacked) > 0.95
+    assert all(outcome.fresh_total == 20 for outcome in attacked if outcome.status == "success")
+    assert sum(outcome.verified for outcome in attacked) / len(attacked) < 0.15
+
+
+def test_a_real_success_passes_the_fresh_predictions() -> None:
+    (outcome,) = attack(examples("witty film"), KeywordVictim(randomised=True), fresh_predictions=7)
+    assert (outcome.fresh_successes, outcome.fresh_total, outcome.verified) == (7, 7, True)
+    (fixed,) = attack(examples("witty film"))
+    assert (fixed.fresh_successes, fixed.fresh_total, fixed.verified) == (None, 0, True)
+
+
+def test_validity_is_measured_where_the_services_are_there() -> None:
+    victim = KeywordVictim()
+    every = services(victim)
+    more = {name: every[name] for name in ("tags", "similarity")}
+    (outcome,) = attack(examples("witty film"), victim, more=more)
+    assert outcome.similarity is not None and 0.9 <= outcome.similarity < 1
+    assert outcome.pos_valid is ("witty" not in {change.before for change in outcome.changes})
+    (without,) = attack(examples("witty film"))
+    assert (without.similarity, without.pos_valid) == (None, None)
+
+
+def test_outcomes_survive_the_journal() -> None:
+    for outcome in attack(examples(*TEXTS), KeywordVictim(randomised=True, wrong=0.1)):
+        assert Outcome.from_dict(outcome.to_dict()) == outcome
