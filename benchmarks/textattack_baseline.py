@@ -46,8 +46,11 @@ def main() -> None:
     options = parser.parse_args()
 
     inputs = [json.loads(line) for line in options.inputs.read_text(encoding="utf-8").splitlines() if line]
+    inputs = inputs[: options.limit]
+    if not inputs:
+        sys.exit(f"No inputs to attack: {options.inputs} with --limit {options.limit}.")
     with offline(options.nltk_data, options.stop_words):
-        result = run(options, inputs[: options.limit])
+        result = run(options, inputs)
     options.json.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     totals = result["totals"]
     print(
