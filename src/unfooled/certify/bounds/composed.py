@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.certify.bounds.rounding import LARGEST, SLACK, normal_gap
+from unfooled.certify.bounds.rounding import SLACK, normal_gap, scaled
 from unfooled.certify.inputs import Floats, given_back, positive, probabilities, whole
 
 
@@ -23,7 +23,7 @@ def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any
     second step whose noise was shrunk because of a mask keeps this promise for ℓ∞ only.
     """
     top, second = probabilities(p_top, p_second)
-    return given_back(np.minimum(together(sigmas) / 2 * normal_gap(top, second), LARGEST))
+    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2))
 
 
 def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim: ArrayLike) -> Any:
@@ -35,8 +35,7 @@ def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim:
     """
     top, second = probabilities(p_top, p_second)
     root = np.sqrt(whole("dim", dim, at_least=1).astype(np.float64))
-    radius = together(sigmas) / 2 * normal_gap(top, second) / root * (1 - SLACK)
-    return given_back(np.minimum(radius, LARGEST))
+    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2 / root))
 
 
 def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.certify.bounds.rounding import LARGEST, SLACK, TINIEST, normal_gap
+from unfooled.certify.bounds.rounding import SLACK, TINIEST, normal_gap, scaled
 from unfooled.certify.inputs import given_back, positive, probabilities, real
 
 
@@ -21,8 +21,7 @@ def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
     every input within ℓ2 distance R. With ``p_second = 1 - p_top`` this is σΦ⁻¹(p_top).
     """
     top, second = probabilities(p_top, p_second)
-    radius = positive("sigma", sigma) / 2 * normal_gap(top, second)
-    return given_back(np.minimum(radius, LARGEST))
+    return given_back(scaled(positive("sigma", sigma), normal_gap(top, second) / 2))
 
 
 def gaussian_l2_probability(radius: ArrayLike, sigma: ArrayLike) -> Any:
@@ -36,7 +35,7 @@ def gaussian_l2_probability(radius: ArrayLike, sigma: ArrayLike) -> Any:
     distance, noise = real("radius", radius), positive("sigma", sigma)
     if (distance < 0).any():
         raise ValueError(f"radius must not be negative, got {distance.min()}.")
-    ratio = distance / noise * (1 + 2 * SLACK)
+    ratio = distance / noise * (1 + 4 * SLACK)
     # From the far tail, where doubles are dense; 1 - tail is then rounded up by one step.
     tail = np.maximum(ndtr(-ratio) * (1 - 2.0**-40) - TINIEST, 0.0)
     return given_back(np.where(ratio == 0, 0.5, np.minimum(1 - tail, 1.0)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.certify.bounds.rounding import inner, settled
+from unfooled.certify.bounds.rounding import inner, scaled
 from unfooled.certify.inputs import given_back, positive, probabilities
 
 
@@ -23,4 +23,4 @@ def laplace_l1(p_top: ArrayLike, p_second: ArrayLike, scale: ArrayLike) -> Any:
     # Close probabilities: the gap is exact. Far apart: 1 − p_top is exact. Never 1 − gap, which is neither.
     near = gap < 0.5
     log = np.where(near, np.log1p(-np.where(near, gap, 0.0)), np.log((1 - low) + high))
-    return given_back(settled(positive("scale", scale) * -log, certified=top > second))
+    return given_back(scaled(positive("scale", scale), np.where(top > second, -log, 0.0)))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.certify.bounds.gaussian import gaussian_l2
-from unfooled.certify.bounds.rounding import SLACK, inner, settled
+from unfooled.certify.bounds.rounding import SLACK, inner, scaled
 from unfooled.certify.bounds.search import highest
 from unfooled.certify.inputs import Floats, given_back, positive, probabilities
 
@@ -24,10 +24,8 @@ def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
     every input within ℓ2 distance R.
     """
     top, second = probabilities(p_top, p_second)
-    radius = positive("sigma", sigma) * unit_radius(top, second)
-    return given_back(
-        np.minimum(settled(radius, certified=top > second), gaussian_l2(p_top, p_second, sigma))
-    )
+    radius = scaled(positive("sigma", sigma), unit_radius(top, second))
+    return given_back(np.minimum(radius, gaussian_l2(p_top, p_second, sigma)))
 
 
 def unit_radius(p_top: Floats, p_second: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.certify.bounds.gaussian import gaussian_l2
-from unfooled.certify.bounds.rounding import inner, settled
+from unfooled.certify.bounds.rounding import inner, scaled
 from unfooled.certify.bounds.search import highest
 from unfooled.certify.inputs import Floats, given_back, positive, probabilities
 
@@ -26,11 +26,9 @@ def renyi_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
     every input within ℓ2 distance R.
     """
     top, second = probabilities(p_top, p_second)
-    radius = positive("sigma", sigma) * unit_radius(top, second)
+    radius = scaled(positive("sigma", sigma), unit_radius(top, second))
     # Equal to the first in exact arithmetic; two sound bounds may be compared freely.
-    return given_back(
-        np.minimum(settled(radius, certified=top > second), gaussian_l2(p_top, p_second, sigma))
-    )
+    return given_back(np.minimum(radius, gaussian_l2(p_top, p_second, sigma)))
 
 
 def unit_radius(p_top: Floats, p_second: Floats) -> Floats:

@@ -31,6 +31,7 @@ def normal_gap(p_top: Floats, p_second: Floats) -> Floats:
     return np.where(p_top > p_second, np.maximum(gap, 0.0), 0.0)
 
 
-def settled(radius: Floats, *, certified: Floats | np.ndarray) -> Floats:
-    """The radius where ``certified`` holds and 0 elsewhere; finite whatever the noise level."""
-    return np.where(certified, np.clip(radius * (1 - SLACK), 0.0, LARGEST), 0.0)
+def scaled(noise: Floats, radius: Floats) -> Floats:
+    """Noise level times the radius for noise of one, rounded down and finite whatever the noise level."""
+    with np.errstate(over="ignore"):
+        return np.minimum(noise * radius * (1 - SLACK), LARGEST)

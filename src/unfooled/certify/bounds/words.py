@@ -1,8 +1,9 @@
-"""Radii counted in words: random masking (RanMASK, Zeng et al. 2021), random synonyms (SAFER, Ye et al. 2020).
+"""Radii counted in words: random masking (RanMASK, Zeng et al. 2021) and synonyms (SAFER, Ye et al. 2020).
 
 Both rest on total variation: changing r words moves the distribution of what the base classifier sees by at
 most Δ, so no class gains or loses more than Δ. Deviates: RanMASK's β, an estimate without an interval, is
-taken as 1, which needs no estimate; the comparisons are strict and exact.
+taken as 1, which needs no estimate; the comparisons are strict, and a share that
+was rounded up (0.9 for nine of ten) does not turn a tie into a certificate.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def synonym_words(p_top: ArrayLike, p_second: ArrayLike, overlaps: ArrayLike) ->
     words = unit("overlaps", overlaps)
     if words.ndim == 0:
         raise ValueError("overlaps must list one value a word.")
-    # Rounded down throughout: the fractions themselves were rounded when they were divided.
+    # Fractions were rounded when they were divided, up perhaps: ties must not be certified for that.
     words = np.sort(np.where((words > 0) & (words < 1), np.nextafter(words, 0.0), words), axis=-1)
-    gap = np.where(top > second, np.nextafter(top - second, -1.0), -1.0)
+    gap = np.where(top > second, top - second - 2.0**-51, -1.0)
     shape = np.broadcast_shapes(gap.shape, words.shape[:-1])
     common = np.ones(words.shape[:-1])
     holds, radius = np.ones(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
@@ -60,7 +61,9 @@ def synonym_words(p_top: ArrayLike, p_second: ArrayLike, overlaps: ArrayLike) ->
 
 
 def _masked_words(p_top: float, total: int, kept: int) -> int:
-    needed = Fraction(3, 2) - Fraction(p_top)  # the share of kept sets that must miss every changed word
+    needed = Fraction(3, 2) - Fraction(
+        math.nextafter(p_top, 0.0)
+    )  # the share of kept sets that must miss every changed word
     all_sets = math.comb(total, kept)
 
     def certified(r: int) -> bool:

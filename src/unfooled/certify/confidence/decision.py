@@ -37,8 +37,8 @@ class SequentialDecision:
     """Decides whether p ≥ ``threshold``, looking at the counts as often as it likes.
 
     Guarantees: if p < threshold, *yes* is ever given with probability at most ``alpha``; if p ≥ threshold,
-    *no* is ever given with probability at most ``futility``. Undecided after ``max_samples`` certifies nothing.
-    «Is the ℓ2 radius at least r?» is the threshold ``gaussian_l2_probability(r, sigma)``.
+    *no* is ever given with probability at most ``futility``. Undecided after ``max_samples``
+    certifies nothing. «Is the ℓ2 radius at least r?» is the threshold ``gaussian_l2_probability(r, sigma)``.
 
     >>> decision = SequentialDecision(0.84, alpha=0.001)
     >>> while decision.open:

@@ -2,7 +2,8 @@
 
 For the true p, ∫ likelihood(p') dπ(p') / likelihood(p) is a martingale that starts at 1; by Ville's
 inequality it ever reaches 1/α with probability at most α. The values below successes/n for which it has
-reached 1/α are excluded. π is Beta(1, ½), which leans towards 1, where certificates live; the upper bound mirrors it.
+reached 1/α are excluded. π is Beta(1, ½), which leans towards 1, where certificates live; the upper
+bound mirrors it.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def _lowest_odds(hits: Integers, misses: Integers, alpha: float) -> Floats:
         # −log p = log(1 + e^{−odds}) and −log(1 − p) = log(1 + e^{odds})
         return mixture + hits * np.logaddexp(0, -odds) + misses * np.logaddexp(0, odds) >= needed
 
-    with np.errstate(divide="ignore", invalid="ignore"):  # no sample at all: nothing is excluded
-        high = np.clip(np.log(hits) - np.log(misses), -FARTHEST, FARTHEST)  # evidence falls up to here
+    with np.errstate(divide="ignore"):  # the observed log-odds, up to where evidence falls
+        high = np.clip(np.log(np.maximum(hits, 1e-300)) - np.log(misses), -FARTHEST, FARTHEST)
     low = np.full(high.shape, -FARTHEST)
     for _ in range(64):
         middle = (low + high) / 2
