@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from unfooled.predict import Classifier, Prediction
+    from unfooled.run.attack import attack
     from unfooled.run.folder import load, save, wrap
     from unfooled.run.train import train
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 _LAZY = {
     "Classifier": "unfooled.predict",
     "Prediction": "unfooled.predict",
+    "attack": "unfooled.run.attack",
     "load": "unfooled.run.folder",
     "save": "unfooled.run.folder",
     "train": "unfooled.run.train",
     "wrap": "unfooled.run.folder",
 }
 
-__all__ = ["Classifier", "Prediction", "__version__", "load", "save", "train", "wrap"]
+__all__ = ["Classifier", "Prediction", "__version__", "attack", "load", "save", "train", "wrap"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,70 @@
+"""The options of ``unfooled attack``, each described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Victim = Annotated[
+    str | None,
+    typer.Argument(
+        help="Folder of a trained run; or hf:NAME, module:function, file.py:function, https://….",
+        show_default=False,
+    ),
+]
+Recipe = Annotated[str, typer.Option(help="Attack, or several: a,b — or all. See --list.")]
+RecipeSettings = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set neighbours=20.")
+]
+Task = Annotated[str | None, typer.Option(help="Named task (default: the run's own).")]
+Data = Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")]
+Encoding = Annotated[str, typer.Option(help="Character encoding of the file.")]
+Split = Annotated[str, typer.Option(help="Split of a task: test, dev or train.")]
+Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified).")]
+QueryBudget = Annotated[int | None, typer.Option(help="Queries an example, at most (default: 5000).")]
+MaxChanged = Annotated[
+    float | None, typer.Option(help="Largest share of words changed, 0 to 1 (default: 1).")
+]
+Protect = Annotated[list[str] | None, typer.Option(help="A word that must not change. Repeatable.")]
+ProtectPattern = Annotated[
+    str | None, typer.Option(help="Regular expression; words inside its matches must not change.")
+]
+Sentence = Annotated[
+    str | None, typer.Option(help="Text of a pair that is attacked: either, first or second.")
+]
+TimeCap = Annotated[float | None, typer.Option(help="Seconds of work an example, at most (default: 600).")]
+FreshPredictions = Annotated[
+    int | None,
+    typer.Option(help="Predictions that re-verify a success of a randomised victim (default: 20)."),
+]
+CacheAnswers = Annotated[
+    bool, typer.Option("--cache-answers", help="Reuse a randomised victim's answer to the same text.")
+]
+Validity = Annotated[
+    bool, typer.Option("--validity/--no-validity", help="Measure similarity and part of speech.")
+]
+Similarity = Annotated[str | None, typer.Option(help="Sentence encoder: minilm or use (default: minilm).")]
+MaskedLm = Annotated[
+    str | None, typer.Option(help="Masked language model of recipes that use one: folder or hub id.")
+]
+PredictorSet = Annotated[
+    list[str] | None, typer.Option(help="A setting of the predictor, e.g. --predictor-set votes=50.")
+]
+VictimSet = Annotated[
+    list[str] | None, typer.Option(help="An option of a victim that is no run, e.g. rate=5. Repeatable.")
+]
+Labels = Annotated[
+    str | None, typer.Option(help="Class names of such a victim in the order of its scores: ham,spam.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the attack and of the victim's noise.")]
+InFlight = Annotated[int, typer.Option(help="Examples attacked side by side; changes speed and memory only.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Folder for attack.json and the journal (default: RUN/attacks/RECIPE)."),
+]
+Show = Annotated[int, typer.Option(help="Show so many successes as word changes.")]
+Export = Annotated[Path | None, typer.Option(help="Write all outcomes to a file: .csv, .jsonl or .parquet.")]
+List = Annotated[bool, typer.Option("--list", help="List the recipes and their settings, then leave.")]

@@ -1,0 +1,200 @@
+"""Attacks in the terminal: the list of recipes, the numbers, and what was changed, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unfooled.cli.console import err, out, print_json
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from unfooled.attacks import Outcome
+    from unfooled.run.attack_work import AttackReport
+
+CONTEXT = 60
+"""Characters of unchanged text shown on each side of a change."""
+
+
+def list_recipes(as_json: bool) -> None:
+    from unfooled.attacks import RECIPES
+    from unfooled.settings import describe_settings
+
+    if as_json:
+        return print_json(
+            {
+                "recipes": [
+                    {
+                        "name": name,
+                        "paper": cls.paper,
+                        "goal": cls.goal,
+                        "needs": list(cls.needs),
+                        "settings": [vars(info) for info in describe_settings(cls)],
+                    }
+                    for name, cls in RECIPES.items()
+                ]
+            }
+        )
+    from rich.table import Table
+
+    for name, cls in RECIPES.items():
+        access = ", white box" if "gradients" in cls.needs else ""
+        out.print(f"[bold]{name}[/]  ({cls.goal}{access})  {cls.paper}", soft_wrap=True)
+        table = Table(box=None, show_header=False, padding=(0, 2))
+        for info in describe_settings(cls):
+            table.add_row(info.name, "" if info.default is None else str(info.default), info.help)
+        if table.row_count:
+            out.print(table)
+
+
+def show_report(report: AttackReport) -> None:
+    """The numbers of one attack."""
+    summary, about = report.summary, report.about
+    counts = summary["counts"]
+    obstinate = summary["goal"] == "obstinate"
+    _line(
+        f"{about['recipe']['name']} on {about['victim']['name']}: {summary['examples']} inputs of "
+        f"{about['source']}, {summary['attacked']} attacked, seed {about['seed']}"
+    )
+    names = {
+        "sacc": "SAcc  correct without attack",
+        "racc": "RAcc  reacted to the change of meaning" if obstinate else "RAcc  correct under attack",
+        "racc_verified": "RAcc  re-verified on fresh noise",
+        "asr": "ASR   answer unchanged" if obstinate else "ASR   attack succeeded",
+        "asr_verified": "ASR   re-verified on fresh noise",
+    }
+    for key, name in names.items():
+        if key in summary:
+            _line(f"{name:<40}{rate(summary[key])}")
+    for key, name, digits in (
+        ("queries", "AvgQ  queries an attacked input", 1),
+        ("forwards", "forward passes an attacked input", 1),
+        ("changed_words", "words changed in a success", 2),
+        ("changed_share", "share of words changed", 3),
+        ("similarity", "sentence similarity of successes", 3),
+    ):
+        if summary[key]["n"]:
+            _line(f"{name:<40}{mean(summary[key], digits)}")
+    if summary["pos_valid"]["n"]:
+        _line(f"{'part of speech kept in every change':<40}{rate(summary['pos_valid'])}")
+    if summary["attacked"]:
+        _line(f"{'seconds an attacked input':<40}{mean(summary['seconds'], 2)}")
+    aside = {
+        "skipped": "wrong without attack",
+        "not-attackable": "with nothing to change (left out of RAcc and ASR)",
+        "refused": "refused",
+        "error": "ended in an error",
+    }
+    said = [f"{counts[status]} {words}" for status, words in aside.items() if counts[status]]
+    if said:
+        _line(f"of the others: {'; '.join(said)}")
+    if summary["budget_spent"]:
+        _line(f"{summary['budget_spent']} attacks ended because their queries or their time were spent")
+    for status in ("refused", "error"):
+        first = next((one for one in report.outcomes if one.status == status), None)
+        if first is not None:
+            err.print(f"{status}, row {first.row}: {first.message}", markup=False, soft_wrap=True)
+
+
+def show_table(reports: Mapping[str, AttackReport]) -> None:
+    """Several attacks on the same victim, one row each."""
+    from rich.table import Table
+
+    randomised = any(report.summary["randomised"] for report in reports.values())
+    table = Table(box=None, pad_edge=False)
+    head = ["recipe", "attacked", "SAcc", "RAcc", "ASR", *(["ASR re-verified"] if randomised else [])]
+    for name in (*head, "AvgQ", "forwards", "changed", "similarity"):
+        table.add_column(name, justify="left" if name == "recipe" else "right")
+    for name, report in reports.items():
+        summary = report.summary
+        rates = [summary[key] for key in ("sacc", "racc", "asr")]
+        if randomised:
+            rates.append(summary["asr_verified"])
+        means = [("queries", 1), ("forwards", 1), ("changed_share", 3), ("similarity", 3)]
+        table.add_row(
+            name + (" (obstinate)" if summary["goal"] == "obstinate" else ""),
+            str(summary["attacked"]),
+            *(_short(one) for one in rates),
+            *("–" if summary[k]["value"] is None else f"{summary[k]['value']:.{d}f}" for k, d in means),
+        )
+    out.print()
+    out.print(table)
+
+
+def show_changes(report: AttackReport, count: int) -> None:
+    """The first successes: what stood there and what stands there now."""
+    successes = [one for one in report.outcomes if one.status == "success"][:count]
+    for outcome in successes:
+        out.print(changes_text(outcome, report.labels, colour=_colour()), soft_wrap=True)
+
+
+def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> Text:
+    """One success as text; without colour changes are marked ``[-old-]{+new+}``."""
+    from rich.text import Text
+
+    before, after = (
+        labels[number] if number is not None and number < len(labels) else str(number)
+        for number in (outcome.first_label, outcome.label)
+    )
+    facts = f"row {outcome.row}: {before} → {after}, {len(outcome.changes)} of {outcome.words} words"
+    if outcome.fresh_successes is not None:
+        facts += f", holds in {outcome.fresh_successes} of {outcome.fresh_total} fresh predictions"
+    shown = Text.assemble(("\n" + facts, "bold"), "\n")
+    for which, text in enumerate(outcome.original):
+        if which:
+            shown.append(" ⟷ ", style="dim")
+        position = 0
+        for change in sorted((c for c in outcome.changes if c.which == which), key=lambda c: c.start):
+            shown.append(_shortened(text[position : change.start], first=position == 0))
+            if colour:
+                shown.append(_printable(change.before), style="red strike")
+                shown.append(" ").append(_printable(change.after), style="green")
+            else:
+                shown.append(f"[-{_printable(change.before)}-]{{+{_printable(change.after)}+}}")
+            position = change.end
+        shown.append(_shortened(text[position:], first=position == 0, last=True))
+    return shown
+
+
+def rate(value: Mapping[str, Any]) -> str:
+    if value["value"] is None:
+        return "–      (no such input)"
+    low, high = value["interval"]
+    return f"{value['value']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {value['count']} of {value['n']})"
+
+
+def mean(value: Mapping[str, Any], digits: int) -> str:
+    shown = f"{value['value']:.{digits}f}"
+    if value["interval"] is None:
+        return f"{shown}  (1 input)"
+    low, high = value["interval"]
+    return f"{shown}  (95 % interval {low:.{digits}f} to {high:.{digits}f}; {value['n']} inputs)"
+
+
+def _short(value: Mapping[str, Any]) -> str:
+    if value["value"] is None:
+        return "–"
+    low, high = value["interval"]
+    return f"{value['value']:.3f} ({low:.3f}–{high:.3f})"
+
+
+def _shortened(text: str, *, first: bool = False, last: bool = False) -> str:
+    """Unchanged text between two changes, its middle left out if it is long."""
+    text = _printable(text)
+    left, right = 0 if first and not last else CONTEXT, 0 if last and not first else CONTEXT
+    if len(text) <= left + right + 3:
+        return text
+    return f"{text[:left]} … {text[len(text) - right :] if right else ''}"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
+
+
+def _colour() -> bool:
+    return out.is_terminal and not out.no_color
+
+
+def _line(text: str) -> None:
+    out.print(text, soft_wrap=True, markup=False)

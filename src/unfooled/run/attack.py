@@ -1,0 +1,168 @@
+"""Attack a victim on labelled inputs, example by example, resumably.
+
+Every finished example is one transaction in the journal, under a key of everything its outcome depends on:
+the victim's identity, the recipe and its settings, the limits, the seed, the example itself. So a killed run
+goes on where it stood, a larger ``limit`` only adds examples, and nothing is mixed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from unfooled.attacks import Example, Limits, Outcome, Recipe, make_recipe, run_attacks
+from unfooled.errors import UsageError, UserError
+from unfooled.run.attack_work import JOURNAL, REPORT, TABLE, AttackReport, Progress, Work
+from unfooled.run.files import write_json
+from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.run.labelled import load_inputs, training_texts
+from unfooled.run.provenance import versions
+from unfooled.run.services import Tools, check_access, lexicon_versions, make_services
+from unfooled.run.target import Target, open_target
+from unfooled.settings import build
+
+FORMAT = 1
+
+
+def attack(
+    victim: Any,
+    *,
+    task: str | None = None,
+    data: str | None = None,
+    split: str = "test",
+    limit: int | None = 200,
+    columns: Mapping[str, str | None] | None = None,
+    encoding: str = "utf-8",
+    recipe: str | Recipe = "textfooler",
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | Mapping[str, Any] | None = None,
+    tools: Tools | Mapping[str, Any] | None = None,
+    seed: int = 0,
+    in_flight: int = 64,
+    predictor: str | None = None,
+    predictor_settings: Mapping[str, Any] | None = None,
+    victim_options: Mapping[str, Any] | None = None,
+    device: str = "auto",
+    out: str | Path | None = None,
+    command: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> AttackReport:
+    """Attack ``victim``: a run folder, a classifier, a function, a pipeline, or a spec such as ``hf:NAME``.
+
+    With ``out`` (a run folder has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and
+    every outcome in ``journal.sqlite``; the same call goes on from there. ``in_flight`` only changes speed.
+
+    >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
+    >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
+    """
+    for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
+        if value < 1:
+            raise UsageError(f"--{name} must be at least 1, got {value}.")
+    chosen = make_recipe(recipe, settings) if isinstance(recipe, str) else recipe
+    limits = make_limits(limits)
+    tools = tools if isinstance(tools, Tools) else build(Tools, tools or {}, owner="attack")
+    target = open_target(
+        victim,
+        predictor=predictor,
+        predictor_settings=predictor_settings,
+        victim_options=victim_options,
+        device=device,
+    )
+    check_access(target.victim, chosen)
+    columns = columns or {}
+    load = {"task": task, "data": data, "split": split, "columns": columns, "encoding": encoding}
+    inputs = load_inputs(target.reader, target.run, limit=limit, lenient=True, **load)  # type: ignore[arg-type]
+    if limits.sentence != "either" and inputs.pairs is None:
+        raise UsageError(f"--sentence {limits.sentence} is for pairs; {inputs.source} has single texts.")
+
+    @cache
+    def texts() -> list[str]:
+        found = training_texts(target.run, task=task, data=data, columns=columns)
+        if found is None:
+            every = load_inputs(target.reader, target.run, lenient=True, **load)  # type: ignore[arg-type]
+            found = [*every.texts, *(every.pairs or [])]
+        return found
+
+    fitted = "fill" in chosen.needs and tools.masked_lm is None
+    conditions = {
+        "unfooled": versions()["unfooled"],
+        "victim": dict(target.identity),
+        "recipe": _described(chosen),
+        "limits": asdict(limits),
+        "tools": asdict(tools) | ({"fitted_to": fingerprint({"texts": texts()})} if fitted else {}),
+        "seed": seed,
+        "labels": inputs.names,
+        "lexicon": lexicon_versions(),
+    }
+    work = Work(inputs, fingerprint(conditions))
+    folder = default_folder(target, chosen.name) if out is None else Path(out)
+    about = {
+        "format": FORMAT,
+        "victim": {"name": target.name, **target.identity},
+        "source": inputs.source,
+        "limit": limit,
+        **{name: conditions[name] for name in ("unfooled", "recipe", "limits", "tools", "seed", "lexicon")},
+        "versions": versions(),
+        "command": command,
+    }
+
+    def attacked(examples: list[Example]) -> Iterator[Outcome]:
+        if examples:
+            yield from run_attacks(
+                examples,
+                chosen,
+                make_services(target.victim, chosen, tools, training_texts=texts, device=device),
+                limits=limits,
+                seed=seed,
+                randomised=target.victim.randomised,
+                label_names=inputs.names,
+                in_flight=in_flight,
+            )
+
+    def report() -> AttackReport:
+        return work.report(
+            about, randomised=target.victim.randomised, labels=inputs.names or target.victim.labels
+        )
+
+    tell = on_progress or (lambda _: None)
+    try:
+        with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+            left = work.resume(journal)
+            tell(work.progress)
+            for outcome in attacked(left):
+                work.keep(journal, outcome)
+                tell(work.progress)
+    except (KeyboardInterrupt, UserError):
+        if folder is not None and work.progress.done:
+            write_json(folder / REPORT, report().to_dict())
+        raise
+    finished = report()
+    if folder is not None:
+        write_json(folder / REPORT, finished.to_dict())
+    return finished
+
+
+def make_limits(limits: Limits | Mapping[str, Any] | None) -> Limits:
+    """Limits from names and values, checked; the pattern must be a regular expression."""
+    made = limits if isinstance(limits, Limits) else build(Limits, limits or {}, owner="limits")
+    try:
+        re.compile(made.protect_pattern or "")
+    except re.error as error:
+        raise UsageError(
+            f"--protect-pattern {made.protect_pattern!r} is not a regular expression: {error}."
+        ) from error
+    return made
+
+
+def default_folder(target: Target, recipe: str) -> Path | None:
+    """RUN/attacks/RECIPE; nothing is kept of a victim that is not a run, unless a folder is named."""
+    return None if target.run is None else target.run / "attacks" / recipe
+
+
+def _described(recipe: Recipe) -> dict[str, Any]:
+    settings = asdict(recipe)  # type: ignore[call-overload]
+    return {"name": recipe.name, "paper": recipe.paper, "goal": recipe.goal, "settings": settings}

@@ -1,0 +1,348 @@
+"""Running attacks: outcomes of every kind, bad rows, what is reused and what is not, export."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiny_attacks import LABELS, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
+from tiny_runs import write_inputs
+from unfooled.attacks import Answer, Asked, Outcome
+from unfooled.attacks.victims import FunctionVictim
+from unfooled.errors import DataError, UsageError, UserError
+from unfooled.run.attack import attack
+from unfooled.run.attack_work import AttackReport, Progress, read_attack
+
+PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": {"validity": False}}
+
+
+def victim(function: Callable[[Any], Any] = scores, **options: Any) -> FunctionVictim:
+    return FunctionVictim(function, labels=LABELS, **options)
+
+
+def timeless(report: AttackReport) -> list[Outcome]:
+    return [replace(outcome, seconds=0.0) for outcome in report.outcomes]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return str(write_examples(tmp_path / "examples.csv"))
+
+
+def test_function_is_attacked_and_every_success_fools_it(data: str) -> None:
+    report = attack(victim(), data=data, **PLAIN)
+    counts = report.summary["counts"]
+    assert counts["skipped"] == 8
+    assert counts["success"] > 0 and counts["failed"] > 0
+    assert sum(counts.values()) == report.summary["examples"] == 40
+    for outcome in report.outcomes:
+        if outcome.status == "success":
+            assert outcome.perturbed is not None and outcome.label is not None
+            ((down, up),) = scores(list(outcome.perturbed))
+            assert outcome.label == int(up > down) != outcome.truth
+    assert report.labels == LABELS
+    assert report.about["complete"] is True
+    assert not Path("attacks").exists()
+
+
+def test_bad_rows_are_refused_by_row_and_the_others_attacked(tmp_path: Path) -> None:
+    lines = [
+        {"text": "the film is fine", "label": "up"},
+        {"text": None, "label": "up"},
+        {"text": "", "label": "down"},
+        {"text": "dull and flat", "label": "sideways"},
+        {"text": "dull and flat", "label": None},
+        {"text": 7, "label": "down"},
+        {"text": "half \ud800 a character", "label": "down"},
+        {"text": "an awful bore", "label": "down"},
+    ]
+    file = tmp_path / "bad.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    out = tmp_path / "out"
+    report = attack(victim(), data=str(file), out=out, **PLAIN)
+    refused = {one.row: one for one in report.outcomes if one.status == "refused"}
+    assert sorted(refused) == [2, 3, 4, 5, 6, 7]
+    assert all(f"line {row}" in one.message for row, one in refused.items())
+    assert "sideways" in refused[4].message
+    assert refused[4].original == ("dull and flat",)
+    assert report.summary["attacked"] == 2
+    assert report.summary["sacc"]["n"] == 2
+    assert read_attack(out).outcomes == report.outcomes
+    for suffix in ("csv", "jsonl", "parquet"):
+        report.export(tmp_path / f"out.{suffix}")
+
+
+def test_file_without_any_usable_row_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("text,label\nfine,sideways\ndull,\n")
+    with pytest.raises(DataError, match=r"no row can be used.*line 2.*sideways"):
+        attack(victim(), data=str(tmp_path / "bad.csv"), **PLAIN)
+
+
+def test_labels_may_be_numbers_and_a_bad_one_among_them_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\nso flat,9\nso witty,1.0\n")
+    report = attack(victim(), data=str(tmp_path / "numbers.csv"), **PLAIN)
+    assert {one.row: one.truth for one in report.outcomes} == {2: 1, 3: 0, 4: None, 5: 1}
+
+
+def test_victim_without_label_names_takes_numbers_and_asks_for_names(tmp_path: Path, data: str) -> None:
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\n")
+    nameless = FunctionVictim(scores)
+    assert attack(nameless, data=str(tmp_path / "numbers.csv"), **PLAIN).summary["sacc"]["value"] == 1
+    with pytest.raises(UsageError, match="--labels"):
+        attack(FunctionVictim(scores), data=data, **PLAIN)
+
+
+def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) -> None:
+    file = tmp_path / "some.csv"
+    file.write_text("text,label\nso fine,up\nwill explode,down\nso dull,down\n")
+    out = tmp_path / "out"
+    broken = attack(victim(spec="test"), data=str(file), out=out, **PLAIN)
+    assert {one.row: one.status for one in broken.outcomes if one.status == "error"} == {3: "error"}
+    (error,) = (one for one in broken.outcomes if one.row == 3)
+    assert "ValueError: boom" in error.message
+    assert broken.summary["examples"] == 3 and broken.summary["sacc"]["n"] == 2
+
+    asked: list[str] = []
+
+    def mended(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return scores([text.replace("explode", "bore") for text in texts])
+
+    again = attack(victim(mended, spec="test"), data=str(file), out=out, **PLAIN)
+    assert again.summary["counts"]["error"] == 0
+    assert asked[0] == "will explode" and not {"so fine", "so dull"} & set(asked)
+    assert read_attack(out).summary == again.summary
+
+
+def test_unavailable_victim_ends_the_run_and_the_journal_is_kept(tmp_path: Path, data: str) -> None:
+    left = 60
+
+    def failing(texts: list[str]) -> list[list[float]]:
+        nonlocal left
+        left -= len(texts)
+        if left < 0:
+            raise UserError("The victim is gone. Start it again.")
+        return scores(texts)
+
+    out = tmp_path / "out"
+    with pytest.raises(UserError, match="gone"):
+        attack(victim(failing, spec="test"), data=data, out=out, in_flight=4, **PLAIN)
+    partial = read_attack(out)
+    assert partial.about["complete"] is False
+    assert 0 < len(partial.outcomes) < 40
+    seen: list[Progress] = []
+    resumed = attack(victim(spec="test"), data=data, out=out, on_progress=seen.append, **PLAIN)
+    assert seen[0].done == len(partial.outcomes)
+    assert seen[-1].done == seen[-1].total == 40
+    assert timeless(resumed) == timeless(attack(victim(), data=data, **PLAIN))
+
+
+def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> None:
+    asked: list[str] = []
+
+    def counted(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return scores(texts)
+
+    out = tmp_path / "out"
+    first = attack(victim(counted, spec="test"), data=data, out=out, limit=10, **PLAIN)
+    assert len(first.outcomes) == 10
+    asked.clear()
+    more = attack(victim(counted, spec="test"), data=data, out=out, limit=25, **PLAIN)
+    assert len(more.outcomes) == 25
+    assert not {one.original[0] for one in first.outcomes} & set(asked)
+    assert more.outcomes[:10] == first.outcomes
+    asked.clear()
+    assert (
+        attack(victim(counted, spec="test"), data=data, out=out, limit=10, **PLAIN).outcomes == first.outcomes
+    )
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": 1},
+        {"limits": {"max_changed": 0.2}},
+        {"recipe": Swap(replacement="stuff")},
+        {"victim": victim(spec="other")},
+    ],
+    ids=["seed", "limits", "settings", "victim"],
+)
+def test_other_conditions_are_attacked_anew(tmp_path: Path, data: str, changed: dict[str, Any]) -> None:
+    out = tmp_path / "out"
+    attack(victim(spec="test"), data=data, out=out, limit=5, **PLAIN)
+    seen: list[Progress] = []
+    arguments = {"victim": victim(spec="test"), **PLAIN, **changed}
+    attack(arguments.pop("victim"), data=data, out=out, limit=5, on_progress=seen.append, **arguments)
+    assert seen[0].done == 0
+
+
+def test_edited_row_is_attacked_anew_and_the_others_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "some.csv"
+    file.write_text("text,label\nso fine,up\nso dull,down\nso witty,up\n")
+    out = tmp_path / "out"
+    attack(victim(spec="test"), data=str(file), out=out, **PLAIN)
+    file.write_text("text,label\nso fine,up\nso awful,down\nso witty,up\n")
+    seen: list[Progress] = []
+    report = attack(victim(spec="test"), data=str(file), out=out, on_progress=seen.append, **PLAIN)
+    assert seen[0].done == 2
+    assert {one.original for one in report.outcomes} == {("so fine",), ("so awful",), ("so witty",)}
+
+
+def test_victim_that_cannot_be_told_apart_is_never_resumed(tmp_path: Path, data: str) -> None:
+    class Nameless:
+        labels = LABELS
+        randomised = False
+
+        def answers(self, asked: list[Asked]) -> list[Answer]:
+            return [Answer(tuple(row), int(row[1] > 0.5)) for row in scores([a.query[0] for a in asked])]
+
+    for unknown in (Nameless(), victim(lambda texts: scores(texts))):
+        attack(unknown, data=data, out=tmp_path / "out", limit=3, **PLAIN)
+        seen: list[Progress] = []
+        attack(unknown, data=data, out=tmp_path / "out", limit=3, on_progress=seen.append, **PLAIN)
+        assert seen[0].done == 0
+
+
+@pytest.mark.parametrize("noisy", [False, True], ids=["fixed", "randomised"])
+def test_number_in_flight_changes_nothing(data: str, noisy: bool) -> None:
+    reports = [
+        attack(NoisyVictim() if noisy else victim(), data=data, in_flight=number, **PLAIN)
+        for number in (1, 3, 64)
+    ]
+    assert timeless(reports[0]) == timeless(reports[1]) == timeless(reports[2])
+
+
+def test_success_against_a_randomised_victim_is_asked_for_again_with_fresh_keys(data: str) -> None:
+    noisy = NoisyVictim()
+    report = attack(noisy, data=data, limits={"fresh_predictions": 25}, **PLAIN)
+    successes = [one for one in report.outcomes if one.status == "success"]
+    assert successes and all(one.fresh_total == 25 for one in successes)
+    assert len({one.key for one in noisy.asked}) == len(noisy.asked)
+    for one in successes:
+        assert sum(asked.query == one.perturbed for asked in noisy.asked) >= 26
+    summary = report.summary
+    assert summary["asr_verified"]["count"] == sum(one.verified for one in successes) < len(successes)
+    assert summary["racc_verified"]["value"] > summary["racc"]["value"]
+
+
+def test_interrupt_leaves_a_report_of_what_is_done(tmp_path: Path, data: str) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        attack(victim(), data=data, out=tmp_path / "out", on_progress=stop, **PLAIN)
+    partial = json.loads((tmp_path / "out/attack.json").read_text())
+    assert partial["complete"] is False
+    assert partial["summary"]["examples"] == 7
+
+
+def test_report_says_how_to_make_it_again(tmp_path: Path, data: str) -> None:
+    attack(victim(spec="test"), data=data, out=tmp_path, seed=3, limits={"protect": ["film"]}, **PLAIN)
+    saved = json.loads((tmp_path / "attack.json").read_text())
+    assert saved["seed"] == 3
+    assert saved["recipe"]["settings"] == {"replacement": "thing"}
+    assert saved["limits"]["protect"] == ["film"]
+    assert saved["victim"]["spec"] == "test"
+    assert {"unfooled", "python", "torch"} <= saved["versions"].keys()
+    assert saved["source"] == data
+    kept = read_attack(tmp_path)
+    assert all("film" in one.perturbed[0] for one in kept.outcomes if one.perturbed)
+
+
+def test_obstinate_success_is_an_unchanged_answer(data: str) -> None:
+    report = attack(victim(), data=data, recipe=Stubborn(), tools={"validity": False})
+    successes = [one for one in report.outcomes if one.status == "success"]
+    assert successes and all(one.label == one.truth for one in successes)
+    assert "unchanged" in report.summary["asr"]["meaning"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit": 0}, "--limit"),
+        ({"in_flight": 0}, "--in-flight"),
+        ({"recipe": "textfoler"}, "textfooler"),
+        ({"recipe": Peek()}, "gradients"),
+        ({"limits": {"max_changed": 2}}, "at most 1"),
+        ({"limits": {"protect_pattern": "("}}, "regular expression"),
+        ({"limits": {"sentence": "second"}}, "pairs"),
+        ({"tools": {"similarity": "word2vec"}}, "minilm"),
+        ({"predictor": "vote"}, "Predictors"),
+        ({"victim_options": {"labels": ["a", "b"]}}, "victim already"),
+        ({"split": "tset"}, "dev"),
+        ({"data": None}, "--task NAME or --data FILE"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_asked(
+    tmp_path: Path, data: str, options: dict[str, Any], said: str
+) -> None:
+    def never(texts: list[str]) -> list[list[float]]:
+        raise AssertionError("asked")
+
+    with pytest.raises(UsageError, match=said):
+        attack(victim(never), **{"data": data, "out": tmp_path / "out", **PLAIN, **options})
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_has_one_row_an_example_in_every_format(tmp_path: Path, data: str) -> None:
+    import pyarrow.parquet as parquet
+
+    report = attack(NoisyVictim(), data=data, **PLAIN)
+    for suffix in ("csv", "jsonl", "parquet"):
+        report.export(tmp_path / f"results.{suffix}")
+    with (tmp_path / "results.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    rows = parquet.read_table(tmp_path / "results.parquet").to_pylist()
+    assert rows == lines
+    assert len(table) == len(lines) == 40
+    for row, line, outcome in zip(table, lines, report.outcomes, strict=True):
+        assert row["text"] == line["text"] == outcome.original[0]
+        assert row["status"] == line["status"] == outcome.status
+        assert line["label"] == LABELS[outcome.truth or 0]
+        assert json.loads(row["changes"]) == [[c.before, c.after] for c in outcome.changes]
+        if outcome.status == "success":
+            assert line["perturbed"] == (outcome.perturbed or ("",))[0]
+            assert line["answer"] != line["label"]
+            assert row["verified"] == str(outcome.verified)
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet"):
+        report.export(tmp_path / "results.xlsx")
+
+
+def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
+    import unfooled as uf
+
+    folder = tmp_path / "run"
+    settings = {"epochs": 1.0, "lr": 3e-3, "limit": 96, "limit_dev": 8, "limit_test": 8}
+    classifier = uf.train(folder, **write_inputs(tmp_path), defence="standard", **settings)
+    report = uf.attack(folder, limit=12, device="cpu", **PLAIN)
+    assert (folder / "attacks/swap/attack.json").is_file()
+    assert report.about["source"] == "reviews (test)"
+    assert len(report.outcomes) == 12
+    answers = classifier.predict([one.original[0] for one in report.outcomes])
+    for outcome, answer in zip(report.outcomes, answers, strict=True):
+        right = answer.label == report.labels[outcome.truth or 0]
+        assert (outcome.status == "skipped") is not right
+    # The same weights in memory are the same victim.
+    seen: list[Progress] = []
+    uf.attack(
+        uf.load(folder, device="cpu"),
+        data=str(tmp_path / "reviews.csv"),
+        columns={"text_column": "review", "label_column": "stars"},
+        out=folder / "attacks/swap",
+        limit=320,
+        on_progress=seen.append,
+        **PLAIN,
+    )
+    assert seen[0].done == 12
+    predicted = uf.attack(folder, limit=4, predictor="vote", predictor_settings={"sigma": 0.5}, **PLAIN)
+    assert predicted.summary["randomised"] is True
