@@ -145,6 +145,11 @@ def test_use_gives_the_reference_implementation_values() -> None:
     np.testing.assert_allclose(vector[:4], REFERENCE, atol=1e-5)
 
 
+@pytest.mark.network
+def test_encoder_is_loaded_once_however_it_is_asked_for() -> None:
+    assert load_similarity("use") is load_similarity(name="use", device="cpu")
+
+
 def test_unknown_encoder_is_refused_with_the_list() -> None:
     with pytest.raises(UsageError, match="minilm, use"):
         load_similarity("elmo")  # type: ignore[arg-type]

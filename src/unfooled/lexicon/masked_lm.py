@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from unfooled.lexicon.masked_lm_fit import Progress
 
-_BATCH_TOKENS = 4096
+_BATCH_TOKENS = 2048  # a row of short text still costs a vocabulary of probabilities
 _SHORT_WORDS = frozenset({"a", "i"})
 
 

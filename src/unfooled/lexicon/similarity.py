@@ -108,12 +108,16 @@ class SentenceSimilarity:
         return vectors
 
 
-@lru_cache(maxsize=4)
 def load_similarity(name: EncoderName = "minilm", *, device: str = "auto") -> SentenceSimilarity:
     """The similarity by the named encoder, loaded once a device and shared. ``use`` runs on the CPU."""
     if name not in get_args(EncoderName):
         known = ", ".join(get_args(EncoderName))
         raise UsageError(f"There is no sentence encoder '{name}'. Sentence encoders: {known}.")
+    return _loaded(name, "cpu" if name == "use" else str(device_named(device)))
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: EncoderName, device: str) -> SentenceSimilarity:
     if name == "use":
         from unfooled.lexicon.use_encoder import UseEncoder
 
