@@ -16,7 +16,7 @@ from unfooled.certify.inputs import Floats, Integers, given_back, level, whole
 
 # SciPy's inverse of the incomplete beta function is off by up to 1e-8 for large samples, the function itself
 # by 1e-11: the inverse is moved to the safe side by the smallest of these shares that the function confirms.
-SLACKS = (2.0**-40, 2.0**-32, 2.0**-24, 2.0**-16)
+SLACKS = (2.0**-40, 2.0**-36, 2.0**-32, 2.0**-28, 2.0**-24, 2.0**-20, 2.0**-16)
 FORWARD = 1e-10
 ENDS = 2.0**-48  # for α^{1/n}
 
