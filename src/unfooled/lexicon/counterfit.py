@@ -96,7 +96,8 @@ def all_but_the_top(matrix: NDArray[np.float32], components: int) -> NDArray[np.
     rows -= rows.mean(axis=0)
     _, directions = np.linalg.eigh((rows.T @ rows).astype(np.float64))
     top = directions[:, -components:].astype(np.float32)
-    return unit(rows - (rows @ top) @ top.T)
+    rows -= (rows @ top) @ top.T
+    return unit(rows)
 
 
 def median_cosine(vectors: Vectors, pairs: Iterable[Pair]) -> float:
