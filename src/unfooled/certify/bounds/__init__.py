@@ -6,7 +6,7 @@ always allowed. All functions broadcast, give floats for floats, return 0 where 
 round down: where rounding could matter at all, the number is the smaller one.
 
 >>> gaussian_l2(0.99, 0.01, sigma=0.5)
-1.16317393702042...
+1.163173937...
 """
 
 from __future__ import annotations
