@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from keyword_victim import ANTONYMS, NEIGHBOURS, FewNeighbours, KeywordVictim, services
-from unfooled.lexicon.stopwords import is_stop_word
 
 from unfooled.attacks import (
     RECIPES,
@@ -27,6 +26,7 @@ from unfooled.attacks.document import WORD, in_case_of
 from unfooled.attacks.engine import run_attacks
 from unfooled.attacks.ranking import deletion_importance
 from unfooled.attacks.recipes.deepwordbug import levenshtein, misspellings
+from unfooled.lexicon.stopwords import is_stop_word
 
 TEXTS: tuple[tuple[str, ...], ...] = (
     ("A gorgeous, WITTY film!",),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from unfooled.lexicon.inflection import inflected
+
 Edits = dict[int, str]
 """What each word becomes, by number; an empty string deletes the word."""
 
@@ -101,7 +103,7 @@ def _removed(words: list[str], pos: Sequence[str | None], number: int) -> Edits 
     gone = dict.fromkeys((number, *edits), "")
     if words[verb] == "be":
         return gone
-    return gone | {verb: _inflected(words[verb], _DO[plain])}
+    return gone | {verb: inflected(words[verb], "VERB", _DO[plain]) or words[verb]}
 
 
 def _added(words: list[str], pos: Sequence[str | None], number: int) -> list[Edits]:
@@ -214,8 +216,3 @@ def _forms(lemma: str, tag: str) -> tuple[str, ...]:
     from lemminflect import getInflection
 
     return tuple(getInflection(lemma, tag=tag))
-
-
-def _inflected(lemma: str, tag: str) -> str:
-    forms = _forms(lemma, tag)
-    return forms[0] if forms else lemma

@@ -42,10 +42,13 @@ class RandomWords:
         current, left = attempt.original, attempt.max_changes
         for number in words:
             documents = substituted(current, number, table[number])
-            allowed = yield from constraints.allowed(attempt, current, number, documents)
-            if not allowed:
+            attempt.rng.shuffle(documents)
+            for document in documents:
+                if (yield from constraints.allowed(attempt, current, number, [document])):
+                    break
+            else:
                 continue
-            (trial,) = yield from attempt.ask([attempt.rng.choice(allowed).document])
+            (trial,) = yield from attempt.ask([document])
             if trial.reached:
                 return trial.document
             current, left = trial.document, left - 1
