@@ -96,6 +96,6 @@ def write_examples(path: Path, rows: int = 40) -> Path:
         good = number % 2 == 0
         word = (GOOD if good else BAD)[number % 7]
         label = "up" if good != (number % 5 == 4) else "down"
-        lines.append(f"the film {number} is {word} indeed,{label}")
+        lines.append(f"the film {number:03} is {word} indeed,{label}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -80,10 +80,12 @@ def test_costs_are_of_attacked_inputs_and_quality_of_successes() -> None:
 
 
 def test_mean_has_students_t_interval() -> None:
-    summary = attack_summary([outcome("failed", queries=queries) for queries in (1, 2, 3)])
+    summary = attack_summary([outcome("failed", queries=queries) for queries in (11, 12, 13)])
     low, high = summary["queries"]["interval"]
     # t(0.975, 2 degrees of freedom) = 4.302653; standard error 1 / √3
-    assert (low, high) == (pytest.approx(2 - 2.484138, abs=1e-5), pytest.approx(2 + 2.484138, abs=1e-5))
+    assert (low, high) == (pytest.approx(12 - 2.484138, abs=1e-5), pytest.approx(12 + 2.484138, abs=1e-5))
+    near_zero = attack_summary([outcome("failed", queries=queries) for queries in (0, 9)])["queries"]
+    assert near_zero["interval"][0] == 0.0
     alone = attack_summary([outcome("failed", queries=3)])["queries"]
     assert alone == {"value": 3.0, "n": 1, "std": None, "interval": None}
 

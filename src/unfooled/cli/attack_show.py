@@ -98,28 +98,33 @@ def show_report(report: AttackReport) -> None:
 
 
 def show_table(reports: Mapping[str, AttackReport]) -> None:
-    """Several attacks on the same victim, one row each."""
-    from rich.table import Table
-
+    """Several attacks on the same victim, one row each with its intervals below; numbers are never cut."""
     randomised = any(report.summary["randomised"] for report in reports.values())
-    table = Table(box=None, pad_edge=False)
-    head = ["recipe", "attacked", "SAcc", "RAcc", "ASR", *(["ASR re-verified"] if randomised else [])]
-    for name in (*head, "AvgQ", "forwards", "changed", "similarity"):
-        table.add_column(name, justify="left" if name == "recipe" else "right")
+    rates = {"sacc": "SAcc", "racc": "RAcc", "asr": "ASR"}
+    if randomised:
+        rates |= {"racc_verified": "RAcc re-ver.", "asr_verified": "ASR re-ver."}
+    means = {"queries": ("AvgQ", 1), "forwards": ("forwards", 1), "changed_share": ("changed", 3)}
+    means |= {"similarity": ("similar", 3)}
+    rows = [["recipe", "attacked", *rates.values(), *(name for name, _ in means.values())]]
     for name, report in reports.items():
         summary = report.summary
-        rates = [summary[key] for key in ("sacc", "racc", "asr")]
-        if randomised:
-            rates.append(summary["asr_verified"])
-        means = [("queries", 1), ("forwards", 1), ("changed_share", 3), ("similarity", 3)]
-        table.add_row(
-            name + (" (obstinate)" if summary["goal"] == "obstinate" else ""),
-            str(summary["attacked"]),
-            *(_short(one) for one in rates),
-            *("–" if summary[k]["value"] is None else f"{summary[k]['value']:.{d}f}" for k, d in means),
+        goal = " (obstinate)" if summary["goal"] == "obstinate" else ""
+        values = [summary[key]["value"] for key in means]
+        digits = [digit for _, digit in means.values()]
+        rows.append(
+            [
+                name + goal,
+                str(summary["attacked"]),
+                *(_value(summary[key]["value"], 3) for key in rates),
+                *(_value(value, digit) for value, digit in zip(values, digits, strict=True)),
+            ]
         )
+        rows.append(["", "", *(_interval(summary[key]["interval"]) for key in rates), *[""] * len(means)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     out.print()
-    out.print(table)
+    for first, *others in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
+        _line("  ".join([f"{first:<{widths[0]}}", *cells]).rstrip())
 
 
 def show_changes(report: AttackReport, count: int) -> None:
@@ -172,11 +177,12 @@ def mean(value: Mapping[str, Any], digits: int) -> str:
     return f"{shown}  (95 % interval {low:.{digits}f} to {high:.{digits}f}; {value['n']} inputs)"
 
 
-def _short(value: Mapping[str, Any]) -> str:
-    if value["value"] is None:
-        return "–"
-    low, high = value["interval"]
-    return f"{value['value']:.3f} ({low:.3f}–{high:.3f})"
+def _value(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _interval(interval: list[float] | None) -> str:
+    return "" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}"
 
 
 def _shortened(text: str, *, first: bool = False, last: bool = False) -> str:

@@ -97,17 +97,24 @@ def attack_summary(
             "meaning": f"{meaning['asr']}; only {again}"
         }
         summary["fresh_agreement"] = _mean(
-            outcome.fresh_successes / outcome.fresh_total
-            for outcome in successes
-            if outcome.fresh_successes is not None and outcome.fresh_total
+            (
+                outcome.fresh_successes / outcome.fresh_total
+                for outcome in successes
+                if outcome.fresh_successes is not None and outcome.fresh_total
+            ),
+            at_most=1.0,
         )
     judged = [outcome.pos_valid for outcome in successes if outcome.pos_valid is not None]
     return summary | {
         "queries": _mean(outcome.queries for outcome in attacked),
         "forwards": _mean(outcome.forwards for outcome in attacked),
         "changed_words": _mean(len(outcome.changes) for outcome in successes),
-        "changed_share": _mean(len(outcome.changes) / max(1, outcome.words) for outcome in successes),
-        "similarity": _mean(outcome.similarity for outcome in successes if outcome.similarity is not None),
+        "changed_share": _mean(
+            (len(outcome.changes) / max(1, outcome.words) for outcome in successes), at_most=1.0
+        ),
+        "similarity": _mean(
+            (outcome.similarity for outcome in successes if outcome.similarity is not None), at_most=1.0
+        ),
         "pos_valid": _rate(sum(judged), len(judged)),
         "budget_spent": sum(outcome.budget_spent for outcome in attacked),
         "seconds": _mean(outcome.seconds for outcome in attacked),
@@ -124,9 +131,9 @@ def _rate(count: int, n: int) -> dict[str, Any]:
     }
 
 
-def _mean(values: Iterable[float]) -> dict[str, Any]:
-    """Mean and its 95 % interval; one value has no interval."""
-    from scipy.stats import t
+def _mean(values: Iterable[float], *, at_most: float = math.inf) -> dict[str, Any]:
+    """Mean of values from 0 to ``at_most`` and its 95 % interval, cut at those; one value has no interval."""
+    from scipy.special import stdtrit
 
     found = [float(value) for value in values]
     n = len(found)
@@ -136,5 +143,5 @@ def _mean(values: Iterable[float]) -> dict[str, Any]:
     if n == 1:
         return {"value": mean, "n": 1, "std": None, "interval": None}
     std = statistics.stdev(found)
-    half = float(t.ppf(0.975, n - 1)) * std / math.sqrt(n)
-    return {"value": mean, "n": n, "std": std, "interval": [mean - half, mean + half]}
+    half = float(stdtrit(n - 1, 0.975)) * std / math.sqrt(n)
+    return {"value": mean, "n": n, "std": std, "interval": [max(0.0, mean - half), min(at_most, mean + half)]}

@@ -95,9 +95,9 @@ def load_inputs(
         raise UsageError(f"--split {split}: there are test, dev and train.")
     if data and not data.startswith("hub:"):
         return _file_inputs(reader, data, limit, columns, encoding, lenient)
+    config = _config(run, task, data, columns)
     from unfooled.run.train import load_data
 
-    config = _config(run, task, data, columns)
     # A prefix of a split is stratified, and of train only what the run saw counts as train.
     splits = load_data(replace(config, limit_dev=None, limit_test=None))
     numbers = _class_numbers(reader.labels, splits.task.labels, splits.task.name)

@@ -1,0 +1,122 @@
+"""A killed attack goes on where it stood: nothing lost, nothing done twice, the same result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tiny_attacks import write_examples
+from tiny_runs import GOOD
+from unfooled.attacks import Outcome
+from unfooled.run.attack_work import read_attack
+
+ROWS = 60
+VICTIM = f"""
+import time
+
+def scores(texts):
+    with open("asked.txt", "a") as file:
+        file.writelines(text + "\\n" for text in texts)
+    time.sleep(0.002 * len(texts))
+    return [[0.1, 0.9] if set(text.lower().split()) & {set(GOOD)} else [0.7, 0.3] for text in texts]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_examples(tmp_path / "examples.csv", ROWS)
+    (tmp_path / "victim.py").write_text(VICTIM)
+    return tmp_path
+
+
+def command(out: str, in_flight: int) -> list[str]:
+    """A recipe that draws at random: misspellings."""
+    options = ["--recipe", "deepwordbug", "--no-validity", "--seed", "5", "--in-flight", str(in_flight)]
+    data = ["--data", "examples.csv", "--labels", "down,up", "--set", "max_distance=4"]
+    return [sys.executable, "-m", "unfooled", "attack", "victim.py:scores", *data, *options, "--out", out]
+
+
+def started(folder: Path, out: str, in_flight: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command(out, in_flight),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def stored(journal: Path) -> dict[int, str]:
+    """What the journal holds, by row, as it is written there."""
+    if not journal.exists():
+        return {}
+    connection = sqlite3.connect(journal)
+    try:
+        rows = connection.execute("SELECT number, result FROM outcomes").fetchall()
+    except sqlite3.OperationalError:  # the table is not there yet
+        return {}
+    finally:
+        connection.close()
+    assert len({number for number, _ in rows}) == len(rows)
+    return dict(rows)
+
+
+def timeless(folder: Path) -> list[Outcome]:
+    return [replace(outcome, seconds=0.0) for outcome in read_attack(folder).outcomes]
+
+
+def wait_for(process: subprocess.Popen[bytes], journal: Path, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while len(stored(journal)) < count:
+        assert process.poll() is None, "the process ended before it could be stopped"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> None:
+    journal = folder / "killed/journal.sqlite"
+    finished: dict[int, str] = {}
+    for in_flight, count in ((4, 5), (2, 15), (7, 30)):
+        process = started(folder, "killed", in_flight)
+        wait_for(process, journal, count)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        before, finished = finished, stored(journal)
+        assert count <= len(finished) < ROWS
+        assert before.items() <= finished.items()
+        assert not (folder / "killed/attack.json").exists()
+    (folder / "asked.txt").unlink()
+    last = started(folder, "killed", 3)
+    assert last.wait(120) == 0
+    asked = set((folder / "asked.txt").read_text().splitlines())
+    done = {json.loads(result)["original"][0] for result in finished.values()}
+    assert not done & asked, "a finished example was attacked again"
+    final = stored(journal)
+    assert len(final) == ROWS and finished.items() <= final.items()
+
+    assert started(folder, "whole", 64).wait(120) == 0
+    assert timeless(folder / "killed") == timeless(folder / "whole")
+    killed, whole = (read_attack(folder / name).summary for name in ("killed", "whole"))
+    for name in ("counts", "sacc", "racc", "asr", "queries", "forwards", "changed_share"):
+        assert killed[name] == whole[name]
+    assert killed["counts"]["success"] > 5 and killed["counts"]["failed"] > 5
+
+
+def test_interrupted_command_leaves_a_partial_report_and_code_130(folder: Path) -> None:
+    process = started(folder, "out", 4)
+    wait_for(process, folder / "out/journal.sqlite", 5)
+    os.kill(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in message and b"same command" in message
+    partial = read_attack(folder / "out")
+    assert partial.about["complete"] is False
+    assert 5 <= partial.summary["examples"] == len(partial.outcomes) < ROWS
