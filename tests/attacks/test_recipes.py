@@ -46,8 +46,7 @@ REWRITES = ("deepwordbug", "negation")
 def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lexicon of a few words instead of the real one."""
     synonyms = {word: [near for near, _ in found] for word, found in NEIGHBOURS.items()}
-    for module in ("candidates", "recipes.adaptive"):
-        monkeypatch.setattr(f"unfooled.attacks.{module}.load_vectors", lambda name: FewNeighbours())
+    monkeypatch.setattr("unfooled.attacks.candidates.load_vectors", lambda name: FewNeighbours())
     monkeypatch.setattr(
         "unfooled.attacks.recipes.pwws.raw_synonyms", lambda word: synonyms.get(word.casefold(), [])
     )

@@ -13,6 +13,10 @@ import numpy as np
 from unfooled.attacks.attempt import Attempt, Steps, Trial
 from unfooled.attacks.victim import Answer, Gradients
 
+UNKNOWN = "\U00012000"
+"""A cuneiform letter: what vocabularies do not hold becomes their unknown token. Spelling «[UNK]» out would
+not, since texts from outside never reach special tokens."""
+
 
 def by_deletion(attempt: Attempt, words: Sequence[int]) -> Steps[list[int]]:
     """TextFooler's importance (Jin et al. 2020, Eq. 2): what the answer loses when the word is deleted.

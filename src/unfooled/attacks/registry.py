@@ -7,6 +7,7 @@ from typing import Any
 
 from unfooled.attacks.recipe import Recipe
 from unfooled.attacks.recipes.a2t import A2T
+from unfooled.attacks.recipes.adaptive import Adaptive
 from unfooled.attacks.recipes.antonym import Antonym
 from unfooled.attacks.recipes.bae import Bae
 from unfooled.attacks.recipes.deepwordbug import DeepWordBug
@@ -23,6 +24,7 @@ _RECIPES: tuple[type[Any], ...] = (
     Bae,
     DeepWordBug,
     A2T,
+    Adaptive,
     Synonym,
     Antonym,
     Negation,

@@ -17,12 +17,11 @@ from typing import ClassVar
 import numpy as np
 
 from unfooled.attacks.attempt import Attempt, Steps
-from unfooled.attacks.candidates import candidate_table, content_words
+from unfooled.attacks.candidates import candidate_table, content_words, nearest
 from unfooled.attacks.constraints import Constraints
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
 from unfooled.lexicon.similarity import THRESHOLDS
-from unfooled.lexicon.vectors import load_vectors
 from unfooled.settings import setting
 
 Pair = tuple[int, str]
@@ -48,17 +47,18 @@ class Adaptive:
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")
 
-    neighbours: int = setting(50, "Nearest counter-fitted neighbours of a word", at_least=1)
-    min_cosine: float = setting(0.5, "Least cosine of a neighbour", at_least=-1, at_most=1)
+    candidates: int = setting(50, "Nearest neighbours of a word that are tried", at_least=1)
+    min_cosine: float = setting(0.5, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
     min_similarity: float = setting(
-        THRESHOLDS["minilm"]["textfooler"], "Least windowed similarity", at_least=0, at_most=1
+        THRESHOLDS["minilm"]["textfooler"], "Least similarity of the words around", at_least=-1, at_most=1
     )
     draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1)
     tried: int = setting(16, "Substitutions measured at a time", at_least=1)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
-        table = candidate_table(attempt, content_words(attempt), self._neighbours)
+        near = nearest("counter-fitted", self.candidates, self.min_cosine)
+        table = candidate_table(attempt, content_words(attempt), near)
         vectors = yield from _word_vectors(attempt, table)
         (start,) = yield from attempt.expected([attempt.original], draws=self.draws)
         current, score, changed = attempt.original, attempt.goal.score(start), set[int]()
@@ -112,10 +112,6 @@ class Adaptive:
             Measured(number, document, attempt.goal.score(answer), attempt.goal.reached(answer))
             for (number, document), answer in zip(allowed, answers, strict=False)
         ]
-
-    def _neighbours(self, word: str) -> tuple[str, ...]:
-        vectors = load_vectors("counter-fitted")
-        return tuple(near for near, _ in vectors.neighbours(word, self.neighbours, self.min_cosine))
 
 
 def _word_vectors(attempt: Attempt, table: Mapping[int, Sequence[str]]) -> Steps[dict[str, np.ndarray]]:

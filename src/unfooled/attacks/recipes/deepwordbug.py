@@ -18,7 +18,7 @@ from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.candidates import content_words
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.ranking import by_unknown
+from unfooled.attacks.ranking import UNKNOWN, by_unknown
 from unfooled.attacks.substitution import greedy
 from unfooled.settings import setting
 
@@ -35,7 +35,7 @@ class DeepWordBug:
     needs: ClassVar[tuple[str, ...]] = ()
 
     max_distance: int = setting(30, "ε: largest Levenshtein distance to the original", at_least=0)
-    unknown: str = setting("[UNK]", "What a word becomes when its importance is measured")
+    unknown: str = setting(UNKNOWN, "What a word becomes when its importance is measured")
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)

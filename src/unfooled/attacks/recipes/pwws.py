@@ -17,7 +17,7 @@ from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.candidates import candidate_table, content_words, from_table
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.ranking import ordered, with_unknown
+from unfooled.attacks.ranking import UNKNOWN, ordered, with_unknown
 from unfooled.attacks.substitution import greedy, substituted
 from unfooled.lexicon.wordnet import raw_synonyms
 from unfooled.settings import setting
@@ -34,7 +34,7 @@ class Pwws:
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ()
 
-    unknown: str = setting("[UNK]", "What a word becomes when its saliency is measured")
+    unknown: str = setting(UNKNOWN, "What a word becomes when its saliency is measured")
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
