@@ -38,6 +38,25 @@ class Swap:
 
 
 @dataclass(frozen=True)
+class Fill(Swap):
+    """Word after word becomes what a masked language model puts there."""
+
+    name: ClassVar[str] = "fill"
+    needs: ClassVar[tuple[str, ...]] = ("fill",)
+
+    def search(self, attempt: Attempt) -> Steps[Document | None]:
+        document = attempt.original
+        for number in attempt.changeable:
+            which, start, end = document.spans[number]
+            ((word, *_),) = yield from attempt.fillings([(document.texts[which], start, end)], count=2)
+            document = document.replace(number, word)
+            (trial,) = yield from attempt.ask([document])
+            if trial.reached:
+                return trial.document
+        return None
+
+
+@dataclass(frozen=True)
 class Peek(Swap):
     """A recipe that wants to see gradients."""
 

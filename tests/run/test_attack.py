@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from tiny_attacks import LABELS, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
+from tiny_attacks import LABELS, Fill, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
 from tiny_runs import write_inputs
 from unfooled.attacks import Answer, Asked, Outcome
 from unfooled.attacks.victims import FunctionVictim
 from unfooled.errors import DataError, UsageError, UserError
 from unfooled.run.attack import attack
 from unfooled.run.attack_work import AttackReport, Progress, read_attack
+from unfooled.run.labelled import Inputs, Reader, load_inputs
 
 PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": {"validity": False}}
 
@@ -316,6 +317,57 @@ def test_export_has_one_row_an_example_in_every_format(tmp_path: Path, data: str
             assert row["verified"] == str(outcome.verified)
     with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet"):
         report.export(tmp_path / "results.xlsx")
+
+
+@pytest.mark.network
+def test_every_success_is_judged_by_similarity_and_part_of_speech(tmp_path: Path) -> None:
+    file = tmp_path / "some.csv"
+    file.write_text("text,label\na fine romance that rewards patience,up\na witty and lovely film,up\n")
+    report = attack(victim(), data=str(file), recipe="pwws")
+    successes = [one for one in report.outcomes if one.status == "success"]
+    assert successes
+    for one in successes:
+        assert one.similarity is not None and 0.3 < one.similarity < 1
+        assert one.similarity == round(one.similarity, 6)
+        assert one.pos_valid is not None
+    assert report.summary["similarity"]["n"] == report.summary["pos_valid"]["n"] == len(successes)
+
+
+@pytest.mark.network
+def test_task_labels_are_matched_by_name_or_by_number() -> None:
+    def inputs(*labels: str) -> Inputs:
+        return load_inputs(Reader(labels), None, task="spam", limit=20, columns={})
+
+    named = inputs("ham", "spam")
+    assert named.names == ("ham", "spam") and 0 < sum(named.labels) < 20
+    assert inputs("LABEL_0", "LABEL_1") == inputs() == named
+    turned = inputs("spam", "ham")
+    assert turned.names == ("spam", "ham")
+    assert [1 - label for label in turned.labels] == named.labels
+    for labels in (("positive", "negative"), ("1", "2")):
+        with pytest.raises(UserError, match="ham, spam"):
+            inputs(*labels)
+
+
+def test_masked_language_model_is_fitted_to_the_attacked_texts_or_taken_by_name(
+    data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unfooled.lexicon import masked_lm
+
+    class Model:
+        def fill(self, spans: list[tuple[str, int, int]], count: int) -> list[tuple[tuple[str, float], ...]]:
+            return [(("word", 0.5), ("other", 0.2))[:count] for _ in spans]
+
+    fitted: list[Any] = []
+    named: list[Any] = []
+    monkeypatch.setattr(masked_lm, "fit_masked_lm", lambda texts, **_: fitted.append(texts) or Model())
+    monkeypatch.setattr(masked_lm, "load_masked_lm", lambda name, **_: named.append(name) or Model())
+    report = attack(victim(), data=data, recipe=Fill(), limit=4, tools={"validity": False})
+    assert {change.after for one in report.outcomes for change in one.changes} == {"word"}
+    assert len(fitted) == 1 and len(fitted[0]) == 40 and not named
+    tools = {"validity": False, "masked_lm": "some/model"}
+    attack(victim(), data=data, recipe=Fill(), limit=4, tools=tools)
+    assert named == ["some/model"] and len(fitted) == 1
 
 
 def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from unfooled.cli.console import err
@@ -14,35 +16,39 @@ if TYPE_CHECKING:
 
 @contextmanager
 def attack_progress(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Gives the function to call with each :class:`Progress`."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    """Gives the function to call with each :class:`Progress`.
+
+    Attacks side by side finish in bursts, so the rate is that of the whole run; what the journal held took
+    no time and is not part of it.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    with Bar(
-        TextColumn(name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[asr]}"),
-        console=err,
-    ) as bar:
-        shown = bar.add_task(name, total=None, rate="", asr="")
-        begun = False
+    texts = [TextColumn("{task.fields[facts]}", style="progress.remaining")]
+    with Bar(TextColumn(name), BarColumn(), MofNCompleteColumn(), *texts, console=err) as bar:
+        shown = bar.add_task(name, total=None, facts="")
+        held: int | None = None
+        started = time.monotonic()
 
         def update(now: Progress) -> None:
-            nonlocal begun
+            nonlocal held, started
+            if held is None or now.done == held:
+                held, started = now.done, time.monotonic()
             asr = "" if now.asr is None else f"ASR {now.asr:.3f}"
-            if not begun:
-                # What the journal held took no time: it is not part of the rate.
-                bar.reset(shown, total=now.total, completed=now.done)
-                begun = True
-            bar.update(shown, completed=now.done, asr=asr, rate=_rate(bar.tasks[0].speed))
+            facts = f"{_speed(now.done - held, now.total - now.done, time.monotonic() - started)} {asr}"
+            bar.update(shown, completed=now.done, total=now.total, facts=facts)
 
         yield update
 
 
-def _rate(speed: float | None) -> str:
-    if not speed:
+def _speed(done: int, left: int, seconds: float) -> str:
+    """Rate and time left.
+
+    >>> _speed(30, 15, 60.0)
+    '30.0/min, 0:00:30 left'
+    """
+    if not done or seconds <= 0:
         return ""
-    return f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min"
+    rate = done / seconds
+    shown = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+    return f"{shown}, {timedelta(seconds=round(left / rate))} left" if left else shown

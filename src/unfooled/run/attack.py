@@ -110,12 +110,16 @@ def attack(
         "command": command,
     }
 
+    tell = on_progress or (lambda _: None)
+
     def attacked(examples: list[Example]) -> Iterator[Outcome]:
         if examples:
+            services = make_services(target.victim, chosen, tools, training_texts=texts, device=device)
+            tell(work.progress)  # from here on, time is spent on examples
             yield from run_attacks(
                 examples,
                 chosen,
-                make_services(target.victim, chosen, tools, training_texts=texts, device=device),
+                services,
                 limits=limits,
                 seed=seed,
                 randomised=target.victim.randomised,
@@ -128,7 +132,6 @@ def attack(
             about, randomised=target.victim.randomised, labels=inputs.names or target.victim.labels
         )
 
-    tell = on_progress or (lambda _: None)
     try:
         with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
             left = work.resume(journal)

@@ -291,9 +291,17 @@ def test_long_unchanged_stretches_are_left_out_around_a_change() -> None:
     assert len(shown) < 500 and shown.count("…") == 3
 
 
-def test_progress_shows_the_success_rate_so_far(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_shows_rate_time_left_and_the_success_rate_so_far(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("unfooled.cli.attack_progress.time.monotonic", lambda: clock[0])
     with attack_progress("swap") as update:
-        update(Progress(5, 10, None))
-        update(Progress(10, 10, 0.25))
+        update(Progress(5, 10, None))  # from the journal
+        clock[0] = 100.0
+        update(Progress(5, 10, None))  # everything is loaded
+        clock[0] = 104.0
+        update(Progress(7, 10, 0.25))
     shown = capsys.readouterr().err
-    assert "10/10" in shown and "ASR 0.250" in shown
+    assert "7/10" in shown
+    assert "30.0/min, 0:00:06 left ASR 0.250" in shown
