@@ -179,10 +179,11 @@ def test_fitting_learns_which_words_fit_where(encoder: Path) -> None:
     assert first[2] == "the"
 
 
-def test_fit_is_cached_as_an_ordinary_folder(encoder: Path) -> None:
+def test_fit_is_cached_as_an_ordinary_folder(encoder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     steps: list[tuple[int, int]] = []
     lm = fit_masked_lm(PATTERN, encoder=encoder, device="cpu", progress=lambda *at: steps.append(at), **QUICK)
     assert steps[-1][0] == steps[-1][1] == len(steps)
+    assert capfd.readouterr() == ("", "")
     folder = Path(lm.name)
     assert folder.parent == assets.cache_dir() / "lexicon" and folder.name.startswith("masked-lm-")
     assert [path.name for path in folder.parent.iterdir() if path.suffix != ".lock"] == [folder.name]

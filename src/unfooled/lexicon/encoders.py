@@ -10,6 +10,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -47,15 +48,27 @@ class Recent(Generic[V]):
                 self._values.popitem(last=False)
 
 
-def load_pretrained(auto: Any, location: str | Path, **options: Any) -> Any:
-    """``auto.from_pretrained`` without remote code or pickles, quietly; a failure names the folder."""
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' load reports and bars out of our output, and restore its settings."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        return auto.from_pretrained(str(location), trust_remote_code=False, **options)
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def load_pretrained(auto: Any, location: str | Path, **options: Any) -> Any:
+    """``auto.from_pretrained`` without remote code or pickles, quietly; a failure names the folder."""
+    try:
+        with quiet():
+            return auto.from_pretrained(str(location), trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         kind = "folder" if os.path.isdir(location) else "folder or reachable hub model"
@@ -63,10 +76,6 @@ def load_pretrained(auto: Any, location: str | Path, **options: Any) -> Any:
             f"Cannot load '{location}': {reason} Name a {kind} that holds a Hugging Face model with "
             "safetensors weights and a fast tokenizer."
         ) from error
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def device_named(name: str) -> torch.device:

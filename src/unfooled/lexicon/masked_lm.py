@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled import assets
 from unfooled.errors import UsageError, UserError
-from unfooled.lexicon.encoders import device_named, load_pretrained, padded, position_limit, similar_lengths
+from unfooled.lexicon.encoders import (
+    device_named,
+    load_pretrained,
+    padded,
+    position_limit,
+    quiet,
+    similar_lengths,
+)
 from unfooled.settings import build
 
 if TYPE_CHECKING:
@@ -143,8 +150,9 @@ def fit_masked_lm(
         with _placed(folder) as unfinished:
             if unfinished is not None:
                 model, tokenizer = fit(texts, chosen, base, device=device, progress=progress)
-                model.save_pretrained(unfinished, safe_serialization=True)
-                tokenizer.save_pretrained(unfinished)
+                with quiet():
+                    model.save_pretrained(unfinished)
+                    tokenizer.save_pretrained(unfinished)
     return load_masked_lm(folder, device=device)
 
 
