@@ -7,7 +7,7 @@ characters each token came from, so that masked or salient tokens can be shown a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -28,6 +28,8 @@ class Encoded:
     offsets: tuple[tuple[int, int, int], ...]
     """(which text: 0 or 1, first character, past the last character) of each token."""
     truncated: bool = False
+    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The text, or both texts of a pair, as they were given: what the tokens cannot tell any more."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -143,6 +145,7 @@ def encode(
                 maskable=tuple(not flag for flag in special),
                 offsets=offsets,
                 truncated=bool(backend.overflowing),
+                texts=(texts[index],) if pairs is None else (texts[index], pairs[index]),
             )
         )
     return encoded

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 Site = int | Literal["embeddings"]
+NoiseKind = Literal["gaussian", "laplace"]
 _MASK64 = (1 << 64) - 1
 
 
@@ -28,7 +29,7 @@ class Noise:
     scale: float
     """Standard deviation σ (gaussian) or scale λ (laplace)."""
     sites: tuple[Site, ...] = ("embeddings",)
-    kind: Literal["gaussian", "laplace"] = "gaussian"
+    kind: NoiseKind = "gaussian"
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale >= 0):

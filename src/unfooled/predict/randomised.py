@@ -30,6 +30,11 @@ class Randomised:
         """How many of the most salient tokens masks are drawn from: M, unless a predictor has N."""
         return self.masked_tokens
 
+    @property
+    def noise(self) -> Noise:
+        """What is added in every forward pass, and where."""
+        return Noise(self.sigma, self.noise_layers)
+
     def check(self, classifier: TextClassifier) -> None:
         check_randomisation(
             classifier,
@@ -44,7 +49,7 @@ class Randomised:
         self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed
     ) -> tuple[Plan, Noise]:
         """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
-        noise = Noise(self.sigma, self.noise_layers)
+        noise = self.noise
         plan = make_plan(
             classifier,
             encoded,

@@ -8,11 +8,14 @@ from typing import Any
 from unfooled.predict.decision import Predictor
 from unfooled.predict.plain import Plain
 from unfooled.predict.sequential import Sequential
+from unfooled.predict.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
 from unfooled.predict.two_step import TwoStep
 from unfooled.predict.vote import Vote
 from unfooled.settings import build, choose
 
-PREDICTORS: dict[str, type[Any]] = {cls.name: cls for cls in (Plain, TwoStep, Vote, Sequential)}
+PREDICTORS: dict[str, type[Any]] = {
+    cls.name: cls for cls in (Plain, TwoStep, Vote, Sequential, RandomWordMask, SynonymVote, CertifiedMasked)
+}
 
 
 def make_predictor(name: str, settings: Mapping[str, Any] | None = None) -> Predictor:

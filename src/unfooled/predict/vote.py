@@ -2,7 +2,8 @@
 
 ``masking="gradient"`` with noise is RSMI without the second stage; without noise and with one vote it is
 GM. ``masking="random"`` without noise is RM: k inputs with M tokens masked at random.
-``masking="none"`` is the plain noisy vote of randomised smoothing.
+``masking="none"`` is the plain noisy vote of randomised smoothing; with the noise at the embeddings it can be
+certified, ``kind="gaussian"`` for the Euclidean distance and ``"laplace"`` for the sum of all changes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, Noise, TextClassifier
+from unfooled.models.noise import NoiseKind
 from unfooled.predict.abstention import abstains
 from unfooled.predict.decision import Decision, Seed
 from unfooled.predict.masking import Masking
@@ -27,11 +29,18 @@ class Vote(Randomised):
     name: ClassVar[str] = "vote"
     votes: int = setting(5, "Votes (k)", at_least=1)
     output: Output = setting("vote", "vote or mean-logit")
+    kind: NoiseKind = setting(
+        "gaussian", "Noise: gaussian (σ its standard deviation) or laplace (σ its scale)"
+    )
     masking: Masking = setting("none", "gradient (single-step RSMI, GM), random (RM), or none")
     abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
     abstain_error_rate: float | None = setting(
         None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
     )
+
+    @property
+    def noise(self) -> Noise:
+        return Noise(self.sigma, self.noise_layers, self.kind)
 
     def decide(
         self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0

@@ -1,0 +1,31 @@
+"""Random transformations of an input whose majority answer can be certified: one file each.
+
+Each is a frozen dataclass of settings that draws labels (``sampler``) and, registered as a predictor, answers
+by a vote over them. What may be claimed of the votes is the business of ``unfooled.certify``.
+"""
+
+from unfooled.predict.smoothing.base import SmoothedVote
+from unfooled.predict.smoothing.certified_masked import CertifiedMasked, masked_average
+from unfooled.predict.smoothing.embedding_noise import EmbeddingNoise
+from unfooled.predict.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, LabelSampler, Request
+from unfooled.predict.smoothing.synonym_substitution import SynonymVote, resampled
+from unfooled.predict.smoothing.word_masking import RandomWordMask
+from unfooled.predict.smoothing.words import WordAssembler, WordTokens
+
+__all__ = [
+    "BLOCK",
+    "DECIDE",
+    "ESTIMATE",
+    "SELECT",
+    "CertifiedMasked",
+    "EmbeddingNoise",
+    "LabelSampler",
+    "RandomWordMask",
+    "Request",
+    "SmoothedVote",
+    "SynonymVote",
+    "WordAssembler",
+    "WordTokens",
+    "masked_average",
+    "resampled",
+]

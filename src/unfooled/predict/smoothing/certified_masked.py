@@ -1,0 +1,134 @@
+"""Certified masked inference: RSMI's gradient-guided mask inside Adaptive Randomized Smoothing.
+
+First look: m₁ = x + N(0, σ₁²) at the word embeddings; saliency and mask are computed from m₁ alone. Second
+look: x + N(0, σ₂²) at the positions that are not masked. Where both looked, they are averaged by inverse
+variance, which is x + N(0, σ²) with σ⁻² = σ₁⁻² + σ₂⁻²; masked positions get the embedding of the mask
+token. What is classified is thus a function of the two looks alone, and two Gaussian looks compose to one
+of σ however the second was chosen after the first: the ℓ2 radius of plain noise σ holds for the whole
+prediction, mask included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from unfooled.errors import UsageError
+from unfooled.models import Batch, Encoded, Site, TextClassifier
+from unfooled.predict.decision import Seed
+from unfooled.predict.saliency import rank_tokens
+from unfooled.predict.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predict.smoothing.embedding_noise import EmbeddingSampler
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class CertifiedMasked(SmoothedVote):
+    """A vote in which every ballot has its own noise, mask and second look."""
+
+    name: ClassVar[str] = "certified-masked"
+    forwards_a_draw: ClassVar[int] = 2  # the saliency pass counts as one
+
+    sigma: float = setting(0.1, "Noise of the averaged looks (σ): what the certificate rests on", at_least=0)
+    sigma_1: float | None = setting(
+        None, "Noise of the first look (σ₁), above σ; σ·√2, half of the budget, if not given", at_least=0
+    )
+    masked_tokens: int = setting(1, "Masked tokens (M)", at_least=0)
+
+    @property
+    def sigmas(self) -> tuple[float, float]:
+        """σ₁ and σ₂."""
+        first = math.sqrt(2) * self.sigma if self.sigma_1 is None else self.sigma_1
+        return first, (self.sigma**-2 - first**-2) ** -0.5
+
+    def check(self, classifier: TextClassifier) -> None:
+        if self.sigma <= 0:
+            raise UsageError("sigma must be above 0: without noise there is nothing to average.")
+        if self.sigma_1 is not None and self.sigma_1 <= self.sigma * (1 + 1e-6):
+            raise UsageError(
+                f"sigma_1 is {self.sigma_1} but must be above sigma, {self.sigma}: the first look may use up "
+                f"only a part of the noise budget. Try sigma_1={1.5 * self.sigma:g}."
+            )
+        if self.masked_tokens and classifier.mask_token_id is None:
+            raise UsageError(
+                f"masked_tokens: the tokenizer {type(classifier.tokenizer).__name__} has no mask token. Use "
+                "an encoder with one (BERT, RoBERTa, …), or set masked_tokens=0."
+            )
+
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> MaskedSampler:
+        return MaskedSampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+
+
+def masked_average(
+    classifier: TextClassifier,
+    batch: Batch,
+    clean: Tensor,
+    *,
+    noise: Tensor,
+    sigmas: tuple[float, float],
+    masked_tokens: int,
+) -> Tensor:
+    """The embeddings that are classified, from unit noise ``(rows, 2, tokens, width)``; not differentiated.
+
+    ``clean`` are the word embeddings of the batch. The mask is computed with the model in its present mode.
+    """
+    first, second = sigmas
+    given = _Given(noise[:, 0] * first)
+    m_1 = clean + given.noise
+    weight = first**-2 / (first**-2 + second**-2)
+    average = weight * m_1 + (1 - weight) * (clean + second * noise[:, 1])
+    if masked_tokens == 0:
+        return average
+    gradient, _ = classifier.embedding_gradient(batch, sampler=given, sites=("embeddings",))
+    mask_id = torch.tensor([[classifier.mask_token_id]], device=batch.ids.device)
+    with torch.no_grad():
+        mask_embedding = classifier.embed(mask_id)[0, 0].to(average.dtype)
+    for row, positions in enumerate(rank_tokens(gradient, batch.maskable, masked_tokens)):
+        average[row, positions] = mask_embedding
+    return average
+
+
+class MaskedSampler(EmbeddingSampler):
+    """Draws labels of the two-look prediction: new noise for both looks, so a new mask, in every draw."""
+
+    looks = 2
+
+    def __init__(
+        self,
+        settings: CertifiedMasked,
+        classifier: TextClassifier,
+        encoded: Sequence[Encoded],
+        seeds: Sequence[int],
+        purpose: str,
+    ) -> None:
+        super().__init__(classifier, encoded, seeds, purpose)
+        self._settings = settings
+
+    def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+        average = masked_average(
+            self.classifier,
+            batch,
+            clean,
+            noise=noise,
+            sigmas=self._settings.sigmas,
+            masked_tokens=self._settings.masked_tokens,
+        )
+        with torch.inference_mode():
+            return self.classifier.forward(batch, embeddings=average).logits
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Noise that was drawn already."""
+
+    noise: Tensor
+
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.noise.to(hidden.dtype)

@@ -1,0 +1,73 @@
+"""The random numbers of smoothed votes: one counter-based stream (Philox) for every sixteen draws.
+
+The key is a 128-bit digest of (seed, what the draws are for, the input); the number of the block of draws is
+part of the counter. So a draw never depends on batches, on the order or on where the work was resumed, and no
+two draws share a number: within one key the counters cannot meet, and two keys are two digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 16
+"""Draws that share a stream; fixed, since the draws depend on it."""
+
+DECIDE, SELECT, ESTIMATE = "decide", "select", "estimate"
+"""What draws are for: predictions, choosing the class of a certificate, counting its votes. Never shared."""
+
+
+Request = tuple[int, int, int]
+"""(number of the input, first draw, how many draws)."""
+
+
+class LabelSampler(Protocol):
+    """Draws labels of a base classifier under its random transformation, for many inputs at once."""
+
+    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+        """How often each class was given in the draws of each request; ``(classes,)`` each."""
+        ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The part of a request that lies in one block: draws ``start`` to ``stop - 1`` of the block."""
+
+    request: int
+    owner: int
+    block: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def pieces(requests: Iterable[Request]) -> list[Piece]:
+    """The requests, cut at the ends of the blocks."""
+    found = []
+    for number, (owner, first, count) in enumerate(requests):
+        draw, end = first, first + count
+        while draw < end:
+            block = draw // BLOCK
+            stop = min(end, (block + 1) * BLOCK)
+            found.append(Piece(number, owner, block, draw - block * BLOCK, stop - block * BLOCK))
+            draw = stop
+    return found
+
+
+def stream_key(seed: int, purpose: str, what: object) -> int:
+    """The 128-bit key of one input's draws; ``what`` is its token ids or its texts."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(repr((int(seed), purpose, what)).encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest(), "little")
+
+
+def generator(key: int, block: int) -> np.random.Generator:
+    """The stream of one block. Reading a part of it gives the beginning of the whole."""
+    return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, block, 0]))

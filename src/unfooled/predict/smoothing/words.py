@@ -1,0 +1,150 @@
+"""A text as words, each with the tokens it has on its own, and inputs put together from some of them.
+
+Words are what stands between white space. A word's tokens depend on that word alone, never on its
+neighbours, and a word that is not shown is one mask token whatever the word: so an input is a function of
+which words are shown and of those words. Only the first words, as many as the model could read if each had
+one token, are taken; how many that are depends on the number of words alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from unfooled.models import Encoded, TextClassifier
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WordTokens:
+    """The words of one input (of both texts of a pair) as tokens."""
+
+    words: tuple[tuple[str, ...], ...]
+    """The words read of each text."""
+    tokens: tuple[tuple[Tokens, ...], ...]
+    """The tokens of each of them."""
+
+    def __len__(self) -> int:
+        """Words in all, T."""
+        return sum(len(own) for own in self.words)
+
+
+class WordAssembler:
+    """Puts inputs of one classifier together from words."""
+
+    def __init__(self, classifier: TextClassifier) -> None:
+        assert classifier.mask_token_id is not None
+        self._classifier = classifier
+        self._mask = classifier.mask_token_id
+        self._known: dict[str, Tokens] = {}
+        self._frames: dict[int, _Frame] = {}
+
+    def read(self, texts: Sequence[Sequence[str]]) -> list[WordTokens]:
+        """The words of each input: a text, or two."""
+        split = [tuple(tuple(text.split()) for text in own) for own in texts]
+        for number, own in enumerate(split):
+            room = self._frame(len(own)).room
+            split[number] = tuple(
+                words[:most]
+                for words, most in zip(own, shared([len(words) for words in own], room), strict=True)
+            )
+        # Byte-level vocabularies write a word that follows a space differently from the first of a text.
+        spelled = [
+            [[word if place == 0 else f" {word}" for place, word in enumerate(words)] for words in own]
+            for own in split
+        ]
+        self._learn({word for own in spelled for words in own for word in words})
+        return [
+            WordTokens(own, tuple(tuple(self._known[word] for word in words) for words in forms))
+            for own, forms in zip(split, spelled, strict=True)
+        ]
+
+    def shown(self, words: WordTokens, kept: Collection[int]) -> Encoded:
+        """The input with the words of these numbers (counted through both texts), the others masked."""
+        frame = self._frame(len(words.tokens))
+        bodies: list[list[int]] = []
+        number = 0
+        for own in words.tokens:
+            body: list[int] = []
+            for tokens in own:
+                if number in kept:
+                    body.extend(tokens)
+                else:
+                    body.append(self._mask)
+                number += 1
+            bodies.append(body)
+        # Cut after masking: a hidden word takes one place, so it cannot push another one out.
+        most = shared([len(body) for body in bodies], frame.room)
+        return frame.around([body[:size] for body, size in zip(bodies, most, strict=True)])
+
+    def _learn(self, words: Collection[str]) -> None:
+        new = sorted(set(words) - self._known.keys())
+        if not new:
+            return
+        tokenizer = self._classifier.tokenizer
+        unknown = tokenizer.unk_token_id
+        special = set(tokenizer.all_special_ids) if unknown is not None else set()
+        rows = tokenizer(new, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        for word, row in zip(new, rows, strict=True):
+            self._known[word] = tuple(unknown if token in special else token for token in row)
+
+    def _frame(self, texts: int) -> _Frame:
+        if texts not in self._frames:
+            self._frames[texts] = _Frame.of(self._classifier, texts)
+        return self._frames[texts]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The special tokens around one or two texts."""
+
+    around_ids: tuple[Tokens, ...]
+    """Before the first text, (between the two,) after the last."""
+    around_types: tuple[Tokens, ...]
+    text_types: tuple[int, ...]
+    room: int
+    """Tokens that are left for the texts."""
+
+    @classmethod
+    def of(cls, classifier: TextClassifier, texts: int) -> _Frame:
+        (sample,) = classifier.encode(["a"], None if texts == 1 else ["a"])
+        ids: list[list[int]] = [[]]
+        types: list[list[int]] = [[]]
+        own: list[int] = []
+        last: int | None = None
+        for token, kind, inside, (which, _, _) in zip(
+            sample.ids, sample.type_ids, sample.maskable, sample.offsets, strict=True
+        ):
+            if not inside:
+                ids[-1].append(token)
+                types[-1].append(kind)
+            elif which != last:
+                ids.append([])
+                types.append([])
+                own.append(kind)
+                last = which
+        room = classifier.max_length - sum(len(part) for part in ids)
+        return cls(tuple(map(tuple, ids)), tuple(map(tuple, types)), tuple(own), room)
+
+    def around(self, bodies: Sequence[Sequence[int]]) -> Encoded:
+        ids, types = list(self.around_ids[0]), list(self.around_types[0])
+        for number, body in enumerate(bodies):
+            ids += [*body, *self.around_ids[number + 1]]
+            types += [*[self.text_types[number]] * len(body), *self.around_types[number + 1]]
+        return Encoded(
+            ids=tuple(ids),
+            type_ids=tuple(types),
+            maskable=(False,) * len(ids),
+            offsets=((0, 0, 0),) * len(ids),
+        )
+
+
+def shared(lengths: Sequence[int], room: int) -> list[int]:
+    """How much of each of one or two texts is read: the longer one is cut first."""
+    if sum(lengths) <= room:
+        return list(lengths)
+    if len(lengths) == 1:
+        return [room]
+    first = min(lengths[0], max(room - lengths[1], room - room // 2))
+    return [first, room - first]
