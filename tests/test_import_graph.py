@@ -15,7 +15,7 @@ MAY_USE = {
     "assets": set(),
     "data": {"assets"},
     "models": set(),
-    "predict": {"models"},
+    "predict": {"lexicon", "models"},
     "defences": {"models", "predict"},
     "evaluate": set(),
     "lexicon": {"assets"},
@@ -70,7 +70,15 @@ def test_room_imports_only_what_it_may_use(room: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["unfooled", "unfooled.assets", "unfooled.data", "unfooled.cli", "unfooled.evaluate"]
+    "module",
+    [
+        "unfooled",
+        "unfooled.assets",
+        "unfooled.data",
+        "unfooled.cli",
+        "unfooled.evaluate",
+        "unfooled.textattack",
+    ],
 )
 def test_import_does_not_load_torch_or_other_heavy_libraries(module: str) -> None:
     heavy = ["torch", "transformers", "datasets", "pandas"]

@@ -20,9 +20,11 @@ from markupsafe import Markup
 from unfooled import __version__
 from unfooled.evaluate import figures
 from unfooled.evaluate.results import Run, Sample
+from unfooled.evaluate.textattack_csv import TextAttackResults
 
 MAX_SAMPLES = 200
 MAX_TEXT = 1500
+MAX_ATTACKED = 50
 Content = dict[str, Any] | None
 
 
@@ -36,22 +38,33 @@ class Section:
     content: Callable[[Sequence[Run]], Content]
 
 
-def render(runs: Sequence[Run], *, written: datetime | None = None) -> str:
+def render(
+    runs: Sequence[Run],
+    *,
+    textattack: Sequence[TextAttackResults] = (),
+    written: datetime | None = None,
+) -> str:
     """The page as text; every character that comes from data is shown, none is run."""
     runs = _distinct_names(runs)
-    sections = []
-    for section in SECTIONS:
-        content = section.content(runs)
-        if content is not None:
-            sections.append({"anchor": section.anchor, "title": section.title, "content": content})
+    found = [(part.anchor, part.title, part.content(runs)) for part in SECTIONS] if runs else []
+    if textattack:
+        found.insert(1 if runs else 0, ("textattack", "TextAttack results", attacked(textattack)))
+    sections = [
+        {"anchor": anchor, "title": title, "content": content}
+        for anchor, title, content in found
+        if content is not None
+    ]
+    files = [*(run.folder for run in runs), *(results.file for results in textattack)]
     html = (
         _environment()
         .get_template("page.html.j2")
         .render(
-            title=_title(runs),
+            title=_title(runs) if runs else "TextAttack results",
             runs=runs,
             slots=_slots(runs),
             sections=sections,
+            textattack=textattack,
+            command=shlex.join(["unfooled", "report", *files, "--out", "report.html"]),
             version=__version__,
             written=written or datetime.now(timezone.utc),
         )
@@ -74,6 +87,33 @@ def verdict(runs: Sequence[Run]) -> Content:
             for run in runs
         },
     }
+
+
+def attacked(files: Sequence[TextAttackResults]) -> Content:
+    """Results that TextAttack logged: the rates, and the texts that changed an answer."""
+    shown = []
+    for results in files:
+        won = [row for row in results.rows if row.result == "Successful"]
+        texts = [
+            {
+                "row": row,
+                "original": [
+                    _highlighted(
+                        text, [e.original_place[1:] for e in row.edits if e.original_place[0] == which]
+                    )
+                    for which, text in enumerate(row.original)
+                ],
+                "perturbed": [
+                    _highlighted(
+                        text, [e.perturbed_place[1:] for e in row.edits if e.perturbed_place[0] == which]
+                    )
+                    for which, text in enumerate(row.perturbed)
+                ],
+            }
+            for row in won[:MAX_ATTACKED]
+        ]
+        shown.append({"file": results.file, "summary": results.summary(), "texts": texts, "won": len(won)})
+    return {"files": shown}
 
 
 def mistakes(runs: Sequence[Run]) -> Content:
@@ -131,7 +171,7 @@ def setup(runs: Sequence[Run]) -> Content:
 
 
 def reproduce(runs: Sequence[Run]) -> Content:
-    """The command that makes each run again, and the one that makes this page."""
+    """The command that makes each run again; the one that makes this page is the template's own."""
     return {
         "commands": [
             {
@@ -150,7 +190,6 @@ def reproduce(runs: Sequence[Run]) -> Content:
             for run in runs
             if run.config_text
         ],
-        "report": shlex.join(["unfooled", "report", *(run.folder for run in runs), "--out", "report.html"]),
     }
 
 
@@ -172,9 +211,14 @@ SECTIONS = (
 
 def _marked(text: str, answers: Sequence[Sample], which: int) -> Markup:
     """The text with the words that any of the answers masked marked, cut if it is very long."""
+    return _highlighted(text, sorted({(s, e) for one in answers for w, s, e in one.masked if w == which}))
+
+
+def _highlighted(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
+    """The text with these stretches marked, cut if it is very long."""
     result, position = Markup(""), 0
-    for start, end in sorted({(s, e) for one in answers for w, s, e in one.masked if w == which}):
-        if position <= start and end <= MAX_TEXT:
+    for start, end in spans:
+        if position <= start < end <= MAX_TEXT:
             result += Markup("{}<mark>{}</mark>").format(text[position:start], text[start:end])
             position = end
     result += Markup("{}").format(text[position:MAX_TEXT])
