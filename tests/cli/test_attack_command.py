@@ -176,6 +176,8 @@ def test_password_in_an_address_or_header_is_not_recorded(
     recorded = _command(address, "https://example.org/x")
     assert "secret" not in recorded
     assert recorded.startswith("unfooled attack https://example.org/x") and recorded.endswith("--seed 1")
+    monkeypatch.setattr(sys, "argv", ["unfooled", "attack", "hf:folder"])
+    assert _command("hf:folder", "folder") == "unfooled attack hf:folder"
 
 
 @pytest.mark.parametrize(
@@ -213,6 +215,7 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
     captured = capsys.readouterr()
     assert said in " ".join(captured.err.split())
     assert captured.out == ""
+    assert "missing.csv" in said or "━" not in captured.err, "work had begun"
     assert sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts) == before
 
 

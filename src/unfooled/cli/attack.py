@@ -101,8 +101,7 @@ def attack(
         victim_options=victim_options,
         device=device,
     )
-    if recipe == "all":
-        chosen = _within_reach(chosen, target)
+    chosen = _within_reach(chosen, target, only_these=recipe != "all")
     reports = {}
     for name, settings in chosen.items():
         folder = _folder(target, out_, name, several=len(chosen) > 1)
@@ -189,8 +188,10 @@ def _check(
         check_export(export)
 
 
-def _within_reach(chosen: dict[str, dict[str, Any]], target: Target) -> dict[str, dict[str, Any]]:
-    """Without the recipes that need more of this victim than it shows; they are named."""
+def _within_reach(
+    chosen: dict[str, dict[str, Any]], target: Target, *, only_these: bool
+) -> dict[str, dict[str, Any]]:
+    """Without the recipes that need more of this victim than it shows; one that was asked for is refused."""
     from unfooled.attacks import make_recipe
     from unfooled.run.services import check_access
 
@@ -199,6 +200,8 @@ def _within_reach(chosen: dict[str, dict[str, Any]], target: Target) -> dict[str
         try:
             check_access(target.victim, make_recipe(name))
         except UsageError as error:
+            if only_these:
+                raise
             err.print(f"Left out: {error}", style="dim", markup=False, soft_wrap=True)
         else:
             possible[name] = settings
@@ -216,7 +219,8 @@ def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> 
 
 def _command(run: str, name: str) -> str:
     """The command as it was given, without what may be a password in an address or a header."""
-    words: Sequence[str] = [name if word == run else word for word in sys.argv[1:]]
+    is_address = run.lower().startswith(("http://", "https://"))
+    words: Sequence[str] = [name if is_address and word == run else word for word in sys.argv[1:]]
     hidden = [re.sub(r"^(--victim-set=)?(headers\s*=).*", r"\1\2…", word, flags=re.DOTALL) for word in words]
     return shlex.join(["unfooled", *hidden])
 
