@@ -51,7 +51,7 @@ def run_attacks(
     seed: int = 0,
     randomised: bool = False,
     label_names: tuple[str, ...] = (),
-    in_flight: int = 64,
+    in_flight: int = 128,
 ) -> Iterator[Outcome]:
     """Attack every example; outcomes come as they finish, each a function of its example and the seed."""
     if missing := [name for name in ("victim", *recipe.needs) if name not in services]:

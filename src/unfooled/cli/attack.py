@@ -48,7 +48,7 @@ def attack(
     victim_set: own.VictimSet = None,
     labels: own.Labels = None,
     seed: own.Seed = 0,
-    in_flight: own.InFlight = 64,
+    in_flight: own.InFlight = 128,
     device: own.Device = "auto",
     out_: own.Out = None,
     show: own.Show = 0,

@@ -2,7 +2,7 @@
 
 from unfooled.models.encoding import Batch, Encoded, collate, length_sorted_chunks
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
-from unfooled.models.parallel import map_batches, tokens_a_batch
+from unfooled.models.parallel import balanced, map_batches, tokens_a_batch
 from unfooled.models.precision import default_device, has_fast_bf16
 from unfooled.models.text import Forward, TextClassifier
 
@@ -16,6 +16,7 @@ __all__ = [
     "Sampler",
     "Site",
     "TextClassifier",
+    "balanced",
     "collate",
     "default_device",
     "has_fast_bf16",

@@ -22,6 +22,16 @@ def tokens_a_batch(device: torch.device) -> int:
     return 1024 if device.type == "cpu" else 16384
 
 
+def balanced(total: int, device: torch.device) -> int:
+    """Tokens a batch so that ``total`` tokens keep every thread busy to the end."""
+    most = tokens_a_batch(device)
+    if device.type != "cpu":
+        return most
+    threads = torch.get_num_threads()
+    batches = -(-total // most)
+    return -(-total // (-(-batches // threads) * threads)) if total else most
+
+
 def map_batches(function: Callable[[T], R], batches: Sequence[T], device: torch.device) -> list[R]:
     """``function`` of every batch, in order; on a CPU as many at a time as PyTorch has threads.
 

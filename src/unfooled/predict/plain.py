@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from unfooled.models import Encoded, TextClassifier, length_sorted_chunks, map_batches, tokens_a_batch
+from unfooled.models import Encoded, TextClassifier, balanced, length_sorted_chunks, map_batches
 from unfooled.predict.decision import Decision, Seed
 
 
@@ -30,9 +30,8 @@ class Plain:
                 scores: list[list[float]] = classifier.forward(batch).logits.softmax(dim=-1).cpu().tolist()
             return scores
 
-        chunks = list(
-            length_sorted_chunks([len(item) for item in encoded], tokens_a_batch(classifier.device))
-        )
+        lengths = [len(item) for item in encoded]
+        chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), classifier.device)))
         scores: list[list[float]] = [[] for _ in encoded]
         for chunk, rows in zip(chunks, map_batches(scores_of, chunks, classifier.device), strict=True):
             for index, row in zip(chunk, rows, strict=True):

@@ -42,7 +42,7 @@ def attack(
     limits: Limits | Mapping[str, Any] | None = None,
     tools: Tools | Mapping[str, Any] | None = None,
     seed: int = 0,
-    in_flight: int = 64,
+    in_flight: int = 128,
     predictor: str | None = None,
     predictor_settings: Mapping[str, Any] | None = None,
     victim_options: Mapping[str, Any] | None = None,
