@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEXTATTACK := .venv-textattack
 
-.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi textattack-venv clean
+.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi benchmark-attacks textattack-venv clean
 
 help:
 	@echo "make demo            train, evaluate and show a result you can look at (3 to 4 minutes on 2 free cores)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow       tests that train real models for minutes"
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
 	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
+	@echo "make benchmark-attacks RUN=…  attack speed against TextAttack"
 	@echo "make clean           remove the environments and caches"
 
 venv: $(STAMP)
@@ -50,6 +51,10 @@ $(TEXTATTACK)/.installed: benchmarks/requirements-textattack.txt
 	@test -x $(TEXTATTACK)/bin/python || $(PYTHON) -m venv $(TEXTATTACK)
 	$(TEXTATTACK)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-textattack.txt
 	@touch $@
+
+benchmark-attacks: venv textattack-venv
+	@test -n "$(RUN)" || { echo "Name a plain movie-reviews run: make benchmark-attacks RUN=runs/plain"; exit 2; }
+	$(BIN)/python benchmarks/attack_speed.py --run $(RUN)
 
 clean:
 	rm -rf $(VENV) $(TEXTATTACK) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info

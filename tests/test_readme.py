@@ -14,7 +14,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHORT = ["--limit", "48", "--limit-dev", "8", "--limit-test", "8", "--epochs", "1", "--layers", "1"]
-CUT = {"train": SHORT, "sweep": SHORT, "stability": ["--repeats", "2", "--limit", "4"]}
+CUT = {
+    "train": SHORT,
+    "sweep": SHORT,
+    "stability": ["--repeats", "2", "--limit", "4"],
+    "attack": ["--limit", "3"],
+}
 
 
 def blocks(language: str) -> list[str]:
@@ -30,6 +35,7 @@ def test_readme_shows_the_verbs_that_work() -> None:
     assert {command[1] for command in commands() if command[0] == "unfooled"} >= {
         "train",
         "predict",
+        "attack",
         "report",
         "sweep",
         "stability",

@@ -130,7 +130,7 @@ def test_prediction_leaves_training_mode(bert: TextClassifier) -> None:
 
 
 def test_predictors_are_found_by_name() -> None:
-    assert set(PREDICTORS) == {"plain", "two-step", "vote", "sequential"}
+    assert {"plain", "two-step", "vote", "sequential"} <= set(PREDICTORS)
     with pytest.raises(UsageError, match=r"no predictor 'twostep'. Did you mean 'two-step'\?"):
         make_predictor("twostep")
     with pytest.raises(UsageError, match="predictor 'vote': votes must be at least 1, got 0"):
