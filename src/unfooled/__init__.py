@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from unfooled.predict import Classifier, Prediction
     from unfooled.run.attack import attack
+    from unfooled.run.certify import certify
     from unfooled.run.folder import load, save, wrap
     from unfooled.run.train import train
 
@@ -34,10 +36,24 @@ _LAZY = {
     "wrap": "unfooled.run.folder",
 }
 
-__all__ = ["Classifier", "Prediction", "__version__", "attack", "load", "save", "train", "wrap"]
+__all__ = ["Classifier", "Prediction", "__version__", "attack", "certify", "load", "save", "train", "wrap"]
+
+
+class CertifyRoom(ModuleType):
+    """``unfooled.certify`` is the verb and the room of that name: the package, made callable."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See :func:`unfooled.run.certify.certify`."""
+        from unfooled.run.certify import certify
+
+        return certify(*args, **kwargs)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "certify":
+        from importlib import import_module
+
+        return import_module("unfooled.certify")
     if name not in _LAZY:
         raise AttributeError(f"module 'unfooled' has no attribute {name!r}")
     from importlib import import_module

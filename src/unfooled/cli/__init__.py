@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from unfooled import __version__
-from unfooled.cli import assets, attack, demo, predict, report, stability, sweep, train
+from unfooled.cli import assets, attack, certify, demo, predict, report, stability, sweep, train
 from unfooled.cli.console import err
 from unfooled.errors import UserError
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(attack.attack)
+app.command()(certify.certify)
 app.command()(report.report)
 app.command()(demo.demo)
 app.command()(sweep.sweep)

@@ -101,8 +101,8 @@ class Classifier:
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, seed: int | None = 0
     ) -> list[Prediction]:
         """One :class:`Prediction` an input, in order; an input that cannot be read is refused, not raised."""
-        texts, pairs = self._checked(texts, pairs)
-        refusals = [_refusal(text, pair) for text, pair in zip(texts, pairs or texts, strict=True)]
+        texts, pairs = self.checked(texts, pairs)
+        refusals = [refusal(text, pair) for text, pair in zip(texts, pairs or texts, strict=True)]
         readable = [index for index, reason in enumerate(refusals) if not reason]
         encoded = self.text.encode(
             [texts[index] for index in readable],
@@ -130,9 +130,10 @@ class Classifier:
         with torch.inference_mode(False):
             return self.predictor.decide(self.text, encoded, seed=actual)
 
-    def _checked(
+    def checked(
         self, texts: Sequence[str], pairs: Sequence[str] | None
     ) -> tuple[list[str], list[str] | None]:
+        """Texts as lists, without what cannot be tokenised; what is no list of texts is refused."""
         if isinstance(texts, str) or isinstance(pairs, str):
             raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
         for name, values in (("texts", texts), ("pairs", [] if pairs is None else pairs)):
@@ -166,7 +167,8 @@ class Classifier:
         )
 
 
-def _refusal(text: str, pair: str) -> str:
+def refusal(text: str, pair: str) -> str:
+    """Why a text (or its pair) is not read; empty if it is."""
     for value in (text, pair):
         if not value.strip():
             return "the text is empty"

@@ -81,8 +81,14 @@ def _of_classifier(
             "--predictor and --predictor-set."
         )
     classifier = with_settings(classifier, predictor, predictor_settings or {})
+    name = str(run) if run else f"a classifier ({classifier.defence})"
+    return Target(ClassifierVictim(classifier), name, classifier_identity(classifier), classifier, run)
+
+
+def classifier_identity(classifier: Classifier) -> dict[str, Any]:
+    """Which classifier it is: whatever its answers depend on."""
     text = classifier.text
-    identity = {
+    return {
         "kind": "classifier",
         "weights": _weights(text.model),
         "tokenizer": _digest(text.tokenizer.backend_tokenizer.to_str().encode()),
@@ -92,8 +98,6 @@ def _of_classifier(
         "device": text.device.type,
         "bf16": text.bf16,
     }
-    name = str(run) if run else f"a classifier ({classifier.defence})"
-    return Target(ClassifierVictim(classifier), name, identity, classifier, run)
 
 
 def _of_victim(victim: Victim) -> Target:

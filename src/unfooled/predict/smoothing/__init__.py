@@ -4,7 +4,7 @@ Each is a frozen dataclass of settings that draws labels (``sampler``) and, regi
 by a vote over them. What may be claimed of the votes is the business of ``unfooled.certify``.
 """
 
-from unfooled.predict.smoothing.base import SmoothedVote
+from unfooled.predict.smoothing.base import SmoothedVote, Transformation
 from unfooled.predict.smoothing.certified_masked import CertifiedMasked, masked_average
 from unfooled.predict.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predict.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, LabelSampler, Request
@@ -24,6 +24,7 @@ __all__ = [
     "Request",
     "SmoothedVote",
     "SynonymVote",
+    "Transformation",
     "WordAssembler",
     "WordTokens",
     "masked_average",

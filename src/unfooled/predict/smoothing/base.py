@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from unfooled.models import Encoded, TextClassifier
 from unfooled.predict.abstention import abstains
@@ -17,6 +17,14 @@ from unfooled.predict.decision import Decision, Seed
 from unfooled.predict.smoothing.streams import DECIDE, LabelSampler
 from unfooled.predict.tally import argmax
 from unfooled.settings import setting
+
+
+class Transformation(Protocol):
+    """Settings of a random transformation that labels can be drawn under."""
+
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> LabelSampler: ...
 
 
 @dataclass(frozen=True)

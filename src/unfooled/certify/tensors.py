@@ -1,0 +1,158 @@
+"""Certificates for images and other tensors: any PyTorch module that gives logits.
+
+>>> found = certify_tensors(model, images, sigma=0.25, n=10_000)
+>>> found[0].label, found[0].radius
+('7', 0.58...)
+
+Noise is added to the values as they are given, so radii are in their units: scale to [0, 1] before, not
+inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unfooled.certify.certificate import REFUSED, Certificate, make_certificate
+from unfooled.certify.procedure import Sampling, sample_votes
+from unfooled.certify.radii import BOUNDS, noise_radii
+from unfooled.certify.smoother import Smoother
+from unfooled.certify.threats import TENSOR
+from unfooled.errors import UsageError
+from unfooled.predict.smoothing.labels import labels_of, tally
+from unfooled.predict.smoothing.streams import ESTIMATE, SELECT, Piece, Request, generator, pieces, stream_key
+from unfooled.settings import choose
+
+VALUES_A_BATCH = 2_000_000
+"""Numbers in a batch, so that large images come in small batches."""
+
+
+def certify_tensors(
+    model: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    *,
+    sigma: float,
+    threat: str = "l2",
+    n0: int = 100,
+    n: int = 10_000,
+    alpha: float = 0.001,
+    radius: float | None = None,
+    adaptive: bool = False,
+    bounds: Sequence[str] | None = None,
+    truth: Sequence[int] | None = None,
+    labels: Sequence[str] | None = None,
+    batch_size: int = 256,
+    seed: int = 0,
+) -> list[Certificate]:
+    """One certificate an input of ``inputs`` ``(inputs, …)``; NaN or infinite inputs are refused, one by one.
+
+    The noise is Gaussian with standard deviation ``sigma``, for ``threat="l1"`` Laplace with that scale.
+    Guarantee, for each input: the radius is wrong with probability at most ``alpha`` over the draws. A module
+    is put in evaluation mode, since batch statistics would let inputs of a batch depend on each other.
+    """
+    chosen = choose(TENSOR, threat, kind="threat")
+    bounds = tuple(bounds or BOUNDS[threat][:1])
+    for name in bounds:
+        choose(dict.fromkeys(BOUNDS[threat]), name, kind=f"bound for {threat}")
+    if inputs.dim() < 2 or not inputs.is_floating_point():
+        raise UsageError("inputs must be floating-point with one row an input, such as (images, 1, 28, 28).")
+    if not sigma > 0 or not np.isfinite(sigma):
+        raise UsageError(f"sigma must be a finite number above 0, got {sigma}.")
+    sampling = Sampling(n0=n0, n=n, alpha=alpha, adaptive=adaptive, radius=radius)
+    if isinstance(model, torch.nn.Module):
+        model.eval()
+    finite = torch.isfinite(inputs).flatten(1).all(dim=1).tolist()
+    good = [number for number, fine in enumerate(finite) if fine]
+    found = [
+        Certificate(number, REFUSED, threat, message="the input holds NaN or infinite values")
+        for number in range(len(inputs))
+    ]
+    if good:
+        with torch.inference_mode():
+            classes = model(inputs[good[:1]]).shape[-1]
+        names = [str(number) for number in range(classes)] if labels is None else list(labels)
+        if len(names) != classes:
+            raise UsageError(f"{len(names)} labels for a model with {classes} outputs: give one an output.")
+        kind = "laplace" if threat == "l1" else "gaussian"
+        select, estimate = (
+            TensorSampler(model, inputs, sigma, kind, classes, seed, purpose, batch_size)
+            for purpose in (SELECT, ESTIMATE)
+        )
+        radii = noise_radii(threat, bounds, sigmas=[sigma], dim=inputs[0].numel())
+        smoother = Smoother(select, estimate, classes, len(inputs))
+        for number, votes in sample_votes(smoother, sampling, lambda _: radii, inputs=good):
+            found[number] = make_certificate(
+                number, votes, radii, chosen, labels=names, alpha=alpha, asked_radius=radius, thing="input"
+            )
+        if truth is not None:
+            found = [one.with_truth(names[int(own)]) for one, own in zip(found, truth, strict=True)]
+    return [replace(one, not_covered=chosen.not_covered) for one in found]
+
+
+class TensorSampler:
+    """Draws labels of noisy tensors; the noise is drawn on the CPU, so every device sees the same."""
+
+    def __init__(
+        self,
+        model: Callable[[Tensor], Tensor],
+        inputs: Tensor,
+        sigma: float,
+        kind: str,
+        classes: int,
+        seed: int,
+        purpose: str,
+        batch_size: int,
+    ) -> None:
+        self._model, self._inputs, self._sigma, self._kind = model, inputs, sigma, kind
+        self._classes = classes
+        self._rows = max(1, min(batch_size, VALUES_A_BATCH // max(1, inputs[0].numel())))
+        self._seed, self._purpose = seed, purpose
+        self._keys: dict[int, int] = {}
+
+    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        labels: list[NDArray[np.int64]] = []
+        waiting: list[Piece] = []
+        rows = 0
+        for piece in parts:
+            if waiting and rows + len(piece) > self._rows:
+                labels.append(self._labels(waiting))
+                waiting, rows = [], 0
+            waiting.append(piece)
+            rows += len(piece)
+        if waiting:
+            labels.append(self._labels(waiting))
+        every = np.concatenate(labels) if labels else np.empty(0, dtype=np.int64)
+        return tally(every, parts, requests=len(requests), classes=self._classes)
+
+    def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
+        shape = tuple(self._inputs.shape[1:])
+        batch = np.empty((sum(len(piece) for piece in parts), *shape), dtype=np.float32)
+        owners: list[int] = []
+        for piece in parts:
+            stream = generator(self._key(piece.owner), piece.block)
+            drawn = self._drawn(stream, piece, shape)
+            batch[len(owners) : len(owners) + len(piece)] = drawn
+            owners += [piece.owner] * len(piece)
+        noise = torch.from_numpy(batch).to(self._inputs.device, self._inputs.dtype)
+        with torch.inference_mode():
+            return labels_of(self._model(noise.mul_(self._sigma).add_(self._inputs[owners])))
+
+    def _drawn(self, stream: np.random.Generator, piece: Piece, shape: tuple[int, ...]) -> NDArray[Any]:
+        size = (piece.stop, *shape)
+        if self._kind == "gaussian":
+            return stream.standard_normal(size, dtype=np.float32)[piece.start :]
+        pairs = stream.standard_exponential((piece.stop, 2, *shape), dtype=np.float32)[piece.start :]
+        return pairs[:, 0] - pairs[:, 1]
+
+    def _key(self, owner: int) -> int:
+        if owner not in self._keys:
+            values = self._inputs[owner].detach().cpu().double().numpy()
+            self._keys[owner] = stream_key(self._seed, self._purpose, (values.shape, values.tobytes()))
+        return self._keys[owner]

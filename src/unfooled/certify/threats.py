@@ -1,0 +1,102 @@
+"""The threats of a certificate in plain words: what is promised, and what is not.
+
+The sentences are what a reader who knows no mathematics must be able to rely on, so each says for which
+changes the answer stays, with which certainty, and what lies outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+THREATS = ("l2", "l1", "linf", "synonyms", "words")
+
+
+@dataclass(frozen=True)
+class Threat:
+    """One kind of tampering."""
+
+    name: str
+    unit: str
+    changes: str
+    """The changes that are covered, with ``{r}`` for the radius and ``{thing}`` for what is classified."""
+    not_covered: str
+
+    def sentence(self, label: str, radius: float, alpha: float, *, thing: str = "text") -> str:
+        """The promise for one input."""
+        wrong = f"the sampling behind this statement is wrong with a probability of at most {alpha:g}."
+        if radius <= 0:
+            return (
+                f"The smoothed classifier answers «{label}» for this {thing}; no change is covered; {wrong}"
+            )
+        number = _rounded_down(radius)
+        changes = self.changes.format(r=number, thing=thing, s="" if radius == 1 else "s")
+        return f"The smoothed classifier answers «{label}» for this {thing} and for {changes}; {wrong}"
+
+
+_NOISE_LIMITS = (
+    "Not covered: texts with another number of tokens (words added, left out, or replaced by words with more "
+    "or fewer tokens), and changes that move the embeddings further. Nothing is said about whether the "
+    "answer is right."
+)
+TEXT = {
+    "l2": Threat(
+        "l2",
+        "embedding distance",
+        "every text of the same length in tokens whose word embeddings lie within a Euclidean distance of "
+        "{r} of this one's, over all words together",
+        _NOISE_LIMITS,
+    ),
+    "l1": Threat(
+        "l1",
+        "sum of embedding changes",
+        "every text of the same length in tokens whose word embeddings differ from this one's by at most {r} "
+        "in total, summed over all coordinates of all words",
+        _NOISE_LIMITS,
+    ),
+    "linf": Threat(
+        "linf",
+        "largest embedding change",
+        "every text of the same length in tokens none of whose embedding coordinates differs from this one's "
+        "by more than {r}",
+        _NOISE_LIMITS,
+    ),
+    "synonyms": Threat(
+        "synonyms",
+        "words",
+        "every text made from it by replacing at most {r} word{s} by words of their substitution lists",
+        "Not covered: replacements outside the substitution lists, misspellings, and words added, left out "
+        "or moved. Nothing is said about whether the answer is right.",
+    ),
+    "words": Threat(
+        "words",
+        "words",
+        "every text made from it by replacing at most {r} word{s} by anything that holds no white space",
+        "Not covered: words added, left out, split or joined, since the number of words must stay, and more "
+        "replacements than stated; a word that moves counts as two. Nothing is said about whether the answer "
+        "is right, nor whether the replacement changed the meaning.",
+    ),
+}
+_TENSOR_LIMITS = (
+    "Not covered: larger changes, and changes that are small to the eye but not in this distance (a shift, a "
+    "rotation). Nothing is said about whether the answer is right."
+)
+TENSOR = {
+    "l2": Threat("l2", "distance", "every input within a Euclidean distance of {r}", _TENSOR_LIMITS),
+    "l1": Threat(
+        "l1", "sum of changes", "every input whose values differ by at most {r} in total", _TENSOR_LIMITS
+    ),
+    "linf": Threat(
+        "linf", "largest change", "every input none of whose values differs by more than {r}", _TENSOR_LIMITS
+    ),
+}
+
+
+def _rounded_down(radius: float) -> str:
+    """Four digits, never more than the radius."""
+    if radius == int(radius):
+        return str(int(radius))
+    shown = float(f"{radius:.4g}")
+    if shown > radius:
+        digits = 3 - int(f"{radius:e}".split("e")[1])
+        shown -= 10.0**-digits
+    return f"{shown:.4g}"

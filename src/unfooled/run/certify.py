@@ -1,0 +1,262 @@
+"""Certify a classifier on labelled inputs or on texts, input by input, resumably.
+
+Every finished input is one transaction in the journal, under a key of everything its certificate depends
+on: the weights, the transformation, the sampling, the threat, the tables, the seed, the input. Draws are
+keyed by (seed, input, draw), so a resumed run ends with the very same certificates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unfooled.certify.certificate import Certificate, make_certificate
+from unfooled.certify.procedure import Sampling, check_sampling, sample_votes
+from unfooled.certify.threats import TEXT
+from unfooled.errors import UsageError, UserError
+from unfooled.run.certify_threat import Chosen, choose_smoothing
+from unfooled.run.certify_work import JOURNAL, REPORT, TABLE, CertificateReport, CertifyProgress, Item, Work
+from unfooled.run.certify_work import refusal as refused_certificate
+from unfooled.run.files import write_json
+from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.run.labelled import load_inputs
+from unfooled.run.provenance import versions
+from unfooled.run.target import classifier_identity
+from unfooled.settings import build
+
+if TYPE_CHECKING:
+    from unfooled.lexicon.substitution import SubstitutionTable
+    from unfooled.predict import Classifier
+
+FORMAT = 1
+
+
+def certify(
+    classifier: Classifier | str | Path,
+    texts: Sequence[str] | None = None,
+    pairs: Sequence[str] | None = None,
+    *,
+    threat: str = "l2",
+    labels: Sequence[str] | None = None,
+    task: str | None = None,
+    data: str | None = None,
+    split: str = "test",
+    limit: int | None = 100,
+    columns: Mapping[str, str | None] | None = None,
+    encoding: str = "utf-8",
+    radius: float | None = None,
+    n0: int = 100,
+    n: int = 10_000,
+    alpha: float = 0.001,
+    bounds: Sequence[str] = (),
+    adaptive: bool = False,
+    two_class: bool = False,
+    predictor: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    substitutes: str | None = None,
+    antonyms: bool = True,
+    seed: int = 0,
+    in_flight: int = 16,
+    device: str = "auto",
+    out: str | Path | None = None,
+    command: str | None = None,
+    on_progress: Callable[[CertifyProgress], None] | None = None,
+) -> CertificateReport:
+    """Certificates for ``texts`` (with ``labels``, if they are known), or for the inputs of a task or file.
+
+    ``classifier`` is a run folder or a classifier. ``substitutes`` (counter-fitted, wordnet, a JSON file)
+    reads an l2 radius as word substitutions; ``antonyms`` counts WordNet antonyms inside each certificate.
+    With ``out`` (a run folder has a default, RUN/certificates/THREAT) the report is kept and resumed.
+
+    Guarantee, for each certified input: its sentence is wrong with probability at most ``alpha``.
+
+    >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
+    >>> report[0].label, report[0].radius, report[0].sentence
+    """
+    from unfooled.predict import Classifier
+    from unfooled.predict.override import with_settings
+    from unfooled.run.folder import load
+
+    for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
+        if value < 1:
+            raise UsageError(f"--{name} must be at least 1, got {value}.")
+    sampling = build(
+        Sampling,
+        {
+            "n0": n0,
+            "n": n,
+            "alpha": alpha,
+            "adaptive": adaptive,
+            "radius": radius,
+            "two_class": two_class,
+        },
+        owner="certify",
+    )
+    run = None if isinstance(classifier, Classifier) else Path(classifier)
+    opened = classifier if isinstance(classifier, Classifier) else load(classifier, device=device)
+    opened = with_settings(opened, predictor, settings or {})
+    chosen = choose_smoothing(opened, threat, bounds)
+    check_sampling(sampling, chosen.bounds)
+    if texts is None:
+        load_ = {"task": task, "data": data, "split": split, "columns": columns or {}, "encoding": encoding}
+        items, refused, source = _labelled(opened, run, threat, limit, load_)
+    else:
+        items, refused, source = _given(opened, texts, pairs, labels), [], "texts"
+    table = _substitutes(chosen, substitutes)
+    conditions = {
+        "unfooled": versions()["unfooled"],
+        "classifier": classifier_identity(opened) | {"predictor": None},
+        "threat": threat,
+        "smoothing": chosen.describe(),
+        "bounds": list(chosen.bounds),
+        "sampling": asdict(sampling),
+        "substitutes": None if table is None else table.fingerprint(),
+        "antonyms": antonyms,
+        "seed": seed,
+    }
+    about = {
+        "format": FORMAT,
+        "classifier": str(run) if run else f"a classifier ({opened.defence})",
+        "defence": opened.defence,
+        "source": source,
+        "labels": list(opened.labels),
+        "notes": list(chosen.notes),
+        "not_covered": TEXT[threat].not_covered,
+        **{key: value for key, value in conditions.items() if key != "classifier"},
+        "versions": versions(),
+        "command": command,
+    }
+    work = Work(items, refused, fingerprint(conditions))
+    folder = (run / "certificates" / threat if run and texts is None else None) if out is None else Path(out)
+    tell = on_progress or (lambda _: None)
+    try:
+        with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+            left = work.resume(journal)
+            tell(work.progress)
+            todo = [items[number] for number in left]
+            for number, found in _certified(
+                opened, chosen, todo, sampling, table, antonyms=antonyms, seed=seed, in_flight=in_flight
+            ):
+                work.keep(journal, left[number], found)
+                tell(work.progress)
+    except (KeyboardInterrupt, UserError):
+        if folder is not None and work.progress.done:
+            write_json(folder / REPORT, work.report(about).to_dict())
+        raise
+    report = work.report(about)
+    if folder is not None:
+        write_json(folder / REPORT, report.to_dict())
+    return report
+
+
+def _certified(
+    classifier: Classifier,
+    chosen: Chosen,
+    items: Sequence[Item],
+    sampling: Sampling,
+    table: SubstitutionTable | None,
+    *,
+    antonyms: bool,
+    seed: int,
+    in_flight: int,
+) -> Any:
+    """(number, certificate) of each input as it is finished."""
+    from unfooled.lexicon import wordnet
+    from unfooled.predict.classifier import refusal
+    from unfooled.run.certify_words import WordReader
+
+    if not items:
+        return
+    classifier.text.model.eval()
+    reasons = [refusal(item.texts[0], item.texts[-1]) for item in items]
+    # A refused text is not tokenised: it may be a million characters long.
+    texts = [("",) * len(item.texts) if why else item.texts for item, why in zip(items, reasons, strict=True)]
+    pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
+    encoded = classifier.text.encode([own[0] for own in texts], pairs)
+    reader = WordReader(classifier, substitutes=table, antonyms=wordnet.antonyms if antonyms else None)
+    readable = []
+    for number, (item, own) in enumerate(zip(items, encoded, strict=True)):
+        reason = reasons[number]
+        if not reason and not any(own.maskable):
+            reason = "the text has nothing to read (only spaces or control characters)"
+        if reason:
+            yield number, refused_certificate(item, chosen.threat, reason)
+        else:
+            readable.append(number)
+    radii = chosen.radii_of(classifier, encoded)
+    smoother = chosen.smoother(classifier, encoded, seed=seed)
+    started = time.perf_counter()
+    for number, votes in sample_votes(smoother, sampling, radii, inputs=readable, in_flight=in_flight):
+        made = make_certificate(
+            items[number].row,
+            votes,
+            radii(number),
+            TEXT[chosen.threat],
+            labels=classifier.labels,
+            alpha=sampling.alpha,
+            asked_radius=sampling.radius,
+            forwards_a_draw=chosen.forwards_a_draw,
+        )
+        made = _completed(reader.read(made, encoded[number]), items[number], encoded[number].truncated)
+        now = time.perf_counter()
+        yield number, replace(made, seconds=now - started)
+        started = now
+
+
+def _completed(certificate: Certificate, item: Item, truncated: bool) -> Certificate:
+    found = replace(certificate, texts=item.texts, truncated=truncated)
+    return found if item.truth is None else found.with_truth(item.truth)
+
+
+def _labelled(
+    classifier: Classifier, run: Path | None, threat: str, limit: int | None, load_: Mapping[str, Any]
+) -> tuple[list[Item], list[Certificate], str]:
+    inputs = load_inputs(classifier, run, limit=limit, lenient=True, **load_)
+    pairs: Sequence[str | None] = inputs.pairs or [None] * len(inputs.texts)
+    items = [
+        Item(row, (text,) if pair is None else (text, pair), classifier.labels[label])
+        for row, text, pair, label in zip(inputs.rows, inputs.texts, pairs, inputs.labels, strict=True)
+    ]
+    refused = [refused_certificate(Item(one.row, one.texts), threat, one.reason) for one in inputs.refused]
+    return items, refused, inputs.source
+
+
+def _given(
+    classifier: Classifier,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None,
+    labels: Sequence[str] | None,
+) -> list[Item]:
+    first, second = classifier.checked(texts, pairs)
+    if not first:
+        raise UsageError("There is no text to certify.")
+    if labels is not None and len(labels) != len(first):
+        raise UsageError(f"{len(first)} texts but {len(labels)} labels: give one a text.")
+    for label in labels or ():
+        if label not in classifier.labels:
+            raise UsageError(f"There is no label {label!r}. Labels: {', '.join(classifier.labels)}.")
+    return [
+        Item(
+            number,
+            (text,) if second is None else (text, second[number]),
+            None if labels is None else labels[number],
+        )
+        for number, text in enumerate(first)
+    ]
+
+
+def _substitutes(chosen: Chosen, named: str | None) -> SubstitutionTable | None:
+    """The table of the threat, or the one that reads an l2 radius as words."""
+    own = chosen.table()
+    if named is None or own is not None:
+        if named is not None:
+            raise UsageError("--substitutes is for l2; the threat synonyms has --predictor-set table=….")
+        return own
+    if chosen.threat != "l2":
+        raise UsageError(f"--substitutes reads an l2 radius as words; --threat {chosen.threat} has none.")
+    from unfooled.lexicon.substitution import load_table
+
+    return load_table(named)
