@@ -6,7 +6,8 @@ is *abstain*. ``adaptive`` stops early at the same α, by tests that hold at eve
 
 - With a question «is the radius at least r?»: :class:`SequentialDecision`, until yes, no, or n draws.
 - Without one: a confidence sequence, until n draws; until the class is excluded (its upper bound is at most
-  ½); or until twice as many draws with the same share of votes would not raise the radius by a tenth.
+  ½); or until twice as many draws with the same share of votes would not raise the radius by a tenth (a
+  radius in words: until n draws with that share would not cover one word more).
 
 Inputs are looked at after fixed numbers of draws, so nothing depends on which of them are worked on
 together.
@@ -205,13 +206,14 @@ class _Case:
             self._finish(top, certified=top > 0.5)
 
     def _worth_more(self, hits: int, drawn: int) -> bool:
-        """Whether twice as many draws may be expected to raise the radius by a tenth."""
+        """Whether more draws may be expected to raise the radius: twice as many by a tenth, or all by a word."""
         now = float(self._test.lower)
         if now <= 0.5:
             return True
-        later = max(now, sequence_lower(2 * hits, 2 * drawn, self._sampling.alpha))
+        ahead = self._sampling.n / drawn if self._radii.whole else 2
+        later = max(now, sequence_lower(int(hits * ahead), int(drawn * ahead), self._sampling.alpha))
         reached, expected = (self._radii.certified(p, the_rest(p)) for p in (now, later))
-        return expected > 0 if reached == 0 else expected >= WORTH_IT * reached
+        return expected > reached if self._radii.whole else expected >= WORTH_IT * reached
 
     def _finish(
         self, p_top: float, p_second: float | None = None, *, certified: bool, answer: str | None = None

@@ -127,7 +127,7 @@ class SubstitutionTable:
 
 
 def load_table(
-    source: str = "counter-fitted", *, min_cosine: float = 0.8, most: int = 100, expand: bool = False
+    source: str = "counter-fitted", *, min_cosine: float = 0.8, most: int = 100, expand: bool = True
 ) -> SubstitutionTable:
     """The table of the counter-fitted vectors or of WordNet, or of a JSON file {"word": ["synonym", …]}.
 
@@ -215,8 +215,8 @@ def _built(words: int, edges: NDArray[np.int64], *, expand: bool, most: int) -> 
         count, component = sparse.csgraph.connected_components(allowed, directed=False)
         small = np.bincount(component, minlength=count)[component] <= most
         member = sparse.csr_matrix((np.ones(words, np.int32), (every, component)), shape=(words, count))
-        whole = (sparse.diags(small.astype(np.int32)) @ member @ member.T).tocoo()
-        own = (sparse.diags((~small).astype(np.int32)) @ sampled).tocoo()
+        whole = (sparse.diags(small.astype(np.int32), dtype=np.int32) @ member @ member.T).tocoo()
+        own = (sparse.diags((~small).astype(np.int32), dtype=np.int32) @ sampled).tocoo()
         keep_whole, keep_own = whole.data > 0, own.data > 0
         sampled = matrix(
             np.r_[whole.row[keep_whole], own.row[keep_own]].astype(np.int64),

@@ -36,7 +36,7 @@ class SynonymVote(SmoothedVote):
     min_cosine: float = setting(0.8, "Least cosine of counter-fitted substitutes", at_least=-1, at_most=1)
     max_synonyms: int = setting(100, "Most substitutes of a word (K)", at_least=1)
     expand: bool = setting(
-        False, "Redraw from the whole connected component of synonyms, if that has at most K words"
+        True, "Redraw from the whole connected component of synonyms, if that has at most K words"
     )
 
     def check(self, classifier: TextClassifier) -> None:
