@@ -206,7 +206,7 @@ class _Case:
             self._finish(top, certified=top > 0.5)
 
     def _worth_more(self, hits: int, drawn: int) -> bool:
-        """Whether more draws may be expected to raise the radius: twice as many by a tenth, or all by a word."""
+        """Whether more draws may raise the radius: twice as many by a tenth, or all of them by a word."""
         now = float(self._test.lower)
         if now <= 0.5:
             return True

@@ -159,8 +159,8 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
         return predictor, []
     remedy = (
         "Train with --defence noise-augment (or stability, certified-rsmi), or try this run with --predictor "
-        "vote --predictor-set sigma=0.1 --predictor-set 'noise_layers=[embeddings]'"
-        + (" --predictor-set kind=laplace." if threat == "l1" else ".")
+        "vote --predictor-set sigma=0.1 --predictor-set 'noise_layers=[embeddings]' "
+        "--predictor-set masking=none" + (" --predictor-set kind=laplace." if threat == "l1" else ".")
     )
     name = predictor.describe()["name"]
     if not isinstance(predictor, Randomised) or predictor.sigma == 0:

@@ -1,0 +1,129 @@
+"""``unfooled certify`` as a user meets it: sentences, numbers, files, and messages for wrong use."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiny_models import TEXTS, tiny_classifier
+from unfooled.cli import main
+from unfooled.predict import Classifier, Predictor, TwoStep, Vote
+from unfooled.run.folder import save
+
+
+def saved(folder: Path, predictor: Predictor, defence: str) -> Path:
+    model = tiny_classifier("bert", labels=2, seed=3)
+    save(
+        Classifier(model, predictor, labels=["down", "up"], defence=defence, task={"kind": "single"}), folder
+    )
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    saved(tmp_path / "run", Vote(sigma=0.2, noise_layers=("embeddings",)), "noise-augment")
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label"])
+        writer.writerows([[text, "up" if number % 2 else "down"] for number, text in enumerate(TEXTS)])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["unfooled", "certify", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return int(left.value.code or 0)
+
+
+BASE = ("run", "--data", "rows.csv", "--n", 300, "--no-antonyms")
+
+
+def test_numbers_of_a_file_and_where_they_are_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, *BASE, "--bound", "gaussian,renyi", "--show", 1) == 0
+    captured = capsys.readouterr()
+    for text in (
+        "certified accuracy",
+        "abstained",
+        "average radius",
+        "by renyi",
+        "at radius",
+        "95 % interval",
+    ):
+        assert text in captured.out
+    assert "with another number of tokens" in captured.out
+    assert "wrong with a probability of at most 0.001" in captured.out
+    assert "Note:" not in captured.err and "Saved in run/certificates/l2" in captured.err
+    kept = json.loads((folder / "run/certificates/l2/certificate.json").read_text())
+    assert kept["complete"] and kept["command"].startswith("unfooled certify run --data rows.csv")
+    assert kept["summary"]["counts"]["refused"] == 0
+    assert (folder / "run/certificates/l2/journal.sqlite").is_file()
+
+
+def test_json_holds_every_certificate(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, *BASE, "--adaptive", "--radius", 0.05, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["certificates"]) == len(TEXTS)
+    assert {one["answer"] for one in found["certificates"]} <= {"yes", "no", "undecided"}
+    assert found["summary"]["asked"]["radius"] == 0.05
+
+
+def test_texts_are_certified_one_by_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, "run", "a good film", " ", "--n", 300, "--no-antonyms") == 0
+    captured = capsys.readouterr()
+    assert (
+        "The smoothed classifier answers «" in captured.out and "refused  the text is empty" in captured.out
+    )
+    assert "Saved" not in captured.err and not (folder / "run/certificates").exists()
+
+
+def test_a_run_that_was_not_trained_for_the_threat_is_told_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, *BASE, "--threat", "words", "--predictor", "random-mask") == 0
+    assert "Train with --defence random-mask" in " ".join(capsys.readouterr().err.split())
+
+
+def test_noise_at_hidden_blocks_alone_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(folder / "rsmi", TwoStep(sigma=0.2, noise_layers=(1, 2)), "rsmi")
+    assert command(monkeypatch, "rsmi", "a good film") == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "after blocks 1, 2 only" in message and "--defence noise-augment" in message
+    # What the message recommends works.
+    arguments = ["--predictor", "vote", "--predictor-set", "sigma=0.1", "--no-antonyms", "--n", 200]
+    arguments += ["--predictor-set", "noise_layers=[embeddings]", "--predictor-set", "masking=none"]
+    assert command(monkeypatch, "rsmi", "a good film", *arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "text", "--data", "rows.csv"), "Give texts, or --task or --data, not both"),
+        (("run", "text", "--threat", "typos"), "There is no threat 'typos'"),
+        (("run", "text", "--bound", "laplace"), "no bound for l2 'laplace'"),
+        (("run", "text", "--show", "-1"), "--show must be at least 0"),
+        (("nowhere", "text"), "nowhere is not a folder saved by unfooled"),
+    ],
+)
+def test_wrong_use_is_told_without_a_traceback(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    assert command(monkeypatch, *arguments) != 0
+    assert message in " ".join(capsys.readouterr().err.split())
