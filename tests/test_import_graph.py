@@ -16,7 +16,7 @@ MAY_USE = {
     "data": {"assets"},
     "models": set(),
     "predict": {"lexicon", "models"},
-    "defences": {"models", "predict"},
+    "defences": {"lexicon", "models", "predict"},
     "evaluate": set(),
     "lexicon": {"assets"},
     "attacks": {"lexicon"},

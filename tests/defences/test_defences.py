@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,6 +21,14 @@ GOOD, BAD = ("good", "great", "fine", "lovely", "witty"), ("bad", "poor", "dull"
 FAMILIES = ("bert", "t5", "deberta-v2")
 
 
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Settings that keep a defence small: synonyms that need no word vectors. Otherwise defaults."""
+    path: Path = tmp_path_factory.mktemp("table") / "synonyms.json"
+    path.write_text(json.dumps({"good": GOOD[1:], "bad": BAD[1:], "film": ["movie"]}))
+    return {name: {"table": str(path)} if name == "safer" else {} for name in DEFENCES}
+
+
 def separable(classifier: TextClassifier, rows: int = 48) -> Batch:
     """Texts with four telling words each: masking one or two leaves the label readable."""
     chooser = random.Random(0)
@@ -31,10 +42,12 @@ def separable(classifier: TextClassifier, rows: int = 48) -> Batch:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", DEFENCES)
-def test_the_loss_is_finite_and_reaches_the_weights(name: str, family: str) -> None:
+def test_the_loss_is_finite_and_reaches_the_weights(
+    name: str, family: str, settings: dict[str, dict[str, Any]]
+) -> None:
     torch.manual_seed(0)
     classifier = tiny_classifier(family, labels=2)
-    defence = make_defence(name).resolved(classifier)
+    defence = make_defence(name, settings[name]).resolved(classifier)
     batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
     loss = defence.loss(classifier, batch, Step(done=0.5))
     assert loss.shape == ()
@@ -47,10 +60,10 @@ def test_the_loss_is_finite_and_reaches_the_weights(name: str, family: str) -> N
 
 
 @pytest.mark.parametrize("name", DEFENCES)
-def test_a_few_steps_learn_a_separable_task(name: str) -> None:
+def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[str, Any]]) -> None:
     torch.manual_seed(0)
     classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
-    defence = make_defence(name).resolved(classifier)
+    defence = make_defence(name, settings[name]).resolved(classifier)
     batch = separable(classifier)
     optimizer = torch.optim.AdamW(classifier.model.parameters(), lr=3e-3)
     classifier.model.train()
@@ -68,9 +81,9 @@ def test_a_few_steps_learn_a_separable_task(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DEFENCES)
-def test_its_predictor_can_be_saved_and_made_again(name: str) -> None:
+def test_its_predictor_can_be_saved_and_made_again(name: str, settings: dict[str, dict[str, Any]]) -> None:
     classifier = tiny_classifier("bert")
-    predictor = make_defence(name).resolved(classifier).predictor(classifier)
+    predictor = make_defence(name, settings[name]).resolved(classifier).predictor(classifier)
     described = predictor.describe()
     assert make_predictor(described.pop("name"), described) == predictor
     predictor.check(classifier)
@@ -86,9 +99,9 @@ def test_it_says_what_it_is_and_what_its_settings_mean(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DEFENCES)
-def test_settings_survive_being_resolved_twice(name: str) -> None:
+def test_settings_survive_being_resolved_twice(name: str, settings: dict[str, dict[str, Any]]) -> None:
     classifier = tiny_classifier("bert")
-    once = make_defence(name).resolved(classifier)
+    once = make_defence(name, settings[name]).resolved(classifier)
     assert once.resolved(classifier) == once
 
 
@@ -110,7 +123,7 @@ def test_standard_is_cross_entropy_on_the_texts_as_they_are() -> None:
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_the_wrapped_module_is_the_one_that_is_called() -> None:
+def test_the_wrapped_module_is_the_one_that_is_called(settings: dict[str, dict[str, Any]]) -> None:
     """Distributed training differentiates through its wrapper."""
     classifier = tiny_classifier("bert", labels=2)
 
@@ -122,6 +135,6 @@ def test_the_wrapped_module_is_the_one_that_is_called() -> None:
             return classifier.model(**inputs)
 
     for number, name in enumerate(DEFENCES):
-        defence = make_defence(name).resolved(classifier)
+        defence = make_defence(name, settings[name]).resolved(classifier)
         defence.loss(classifier, separable(classifier, 4), Step(done=1.0, call=Wrapper()))
         assert Wrapper.calls == number + 1

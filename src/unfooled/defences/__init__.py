@@ -7,11 +7,18 @@ from dataclasses import fields
 from typing import Any
 
 from unfooled.defences.base import Defence, Step
+from unfooled.defences.certified_rsmi import CertifiedRsmi
+from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
+from unfooled.defences.safer import Safer
+from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
 from unfooled.settings import build, choose
 
-DEFENCES: dict[str, type[Any]] = {cls.name: cls for cls in (Standard, Rsmi)}
+DEFENCES: dict[str, type[Any]] = {
+    cls.name: cls for cls in (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi)
+}
 
 
 def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
@@ -26,4 +33,17 @@ def settings_of(defence: Defence) -> dict[str, Any]:
     return {f.name: getattr(defence, f.name) for f in fields(defence)}  # type: ignore[arg-type]
 
 
-__all__ = ["DEFENCES", "Defence", "Rsmi", "Standard", "Step", "make_defence", "settings_of"]
+__all__ = [
+    "DEFENCES",
+    "CertifiedRsmi",
+    "Defence",
+    "NoiseAugment",
+    "RandomMask",
+    "Rsmi",
+    "Safer",
+    "Stability",
+    "Standard",
+    "Step",
+    "make_defence",
+    "settings_of",
+]

@@ -6,12 +6,13 @@ A defence is a frozen dataclass in a file of its own and one line in the registr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from torch import Tensor, nn
 
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, Encoded, TextClassifier
 from unfooled.predict import Predictor
 
 
@@ -42,3 +43,8 @@ class Defence(Protocol):
         ...
 
     def predictor(self, classifier: TextClassifier) -> Predictor: ...
+
+
+def remade(classifier: TextClassifier, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
+    """A batch of other inputs with the same labels: for defences that change words (``Batch.encoded``)."""
+    return replace(classifier.batch(encoded), labels=batch.labels)

@@ -51,12 +51,14 @@ class Batch:
     type_ids: Tensor
     maskable: Tensor
     labels: Tensor | None = None
+    encoded: tuple[Encoded, ...] = ()
+    """The inputs behind the rows, with their texts: for training that changes words. ``rows`` drops them."""
 
     def __len__(self) -> int:
         return self.ids.shape[0]
 
     def to(self, device: torch.device | str) -> Batch:
-        return self._each(lambda value: value.to(device))
+        return replace(self._each(lambda value: value.to(device)), encoded=self.encoded)
 
     def rows(self, index: Tensor) -> Batch:
         """The given rows, in that order, repeated where they are named twice."""
@@ -88,6 +90,7 @@ def collate(
         type_ids=padded([item.type_ids for item in encoded], 0, torch.long),
         maskable=padded([item.maskable for item in encoded], 0, torch.bool),
         labels=None if labels is None else torch.tensor(list(labels), dtype=torch.long),
+        encoded=tuple(encoded),
     )
 
 

@@ -1,0 +1,88 @@
+"""Certified RSMI: trained on the two looks of certified masked inference, mask and average included.
+
+RSMI (Moon et al. 2023) inside Adaptive Randomized Smoothing: a first look at the noisy embeddings chooses the
+mask, a second one sees the rest, their inverse-variance average is classified
+(``unfooled.predict.smoothing.certified_masked``). Each step makes both looks by the predictor's own code.
+
+Deviations from RSMI. The noise is at the embeddings alone, where it gives a certificate. Saliency is that of
+the model's own answer in training too, since the label is not known when it is deployed; the noise of the
+first look is its only draw; there is no step along the gradient. The mask token's embedding is not trained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from unfooled.defences.base import Step
+from unfooled.defences.scale import default_sigma, risen
+from unfooled.models import Batch, TextClassifier
+from unfooled.predict import CertifiedMasked
+from unfooled.predict.smoothing import masked_average
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class CertifiedRsmi:
+    """Two noisy looks, a mask between them, one certificate for all of it."""
+
+    name: ClassVar[str] = "certified-rsmi"
+    summary: ClassVar[str] = (
+        "Gradient-guided masks that a certificate covers: two noisy looks (RSMI with ARS)"
+    )
+    learning_rate: ClassVar[float] = 1e-4
+
+    sigma: float | None = setting(
+        None,
+        "Noise of the averaged looks (σ), which the radius rests on; fitted to the encoder if not given",
+        at_least=0,
+    )
+    sigma_1: float | None = setting(
+        None, "Noise of the first look (σ₁), above σ; σ·√2, half of the budget, if not given", at_least=0
+    )
+    masked_tokens: int = setting(1, "Masked tokens (M)", at_least=0)
+    warmup: float = setting(
+        0.5, "Share of training over which the noise and M rise from nothing", at_least=0, at_most=1
+    )
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+
+    def resolved(self, classifier: TextClassifier) -> CertifiedRsmi:
+        result = replace(self, sigma=default_sigma(classifier) if self.sigma is None else self.sigma)
+        result.predictor(classifier).check(classifier)
+        return result
+
+    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+        assert batch.labels is not None
+        embeddings = self.looks(classifier, batch, risen(step, self.warmup))
+        forward = classifier.forward(batch, embeddings=embeddings, call=step.call)
+        return F.cross_entropy(forward.logits, batch.labels)
+
+    def looks(self, classifier: TextClassifier, batch: Batch, share: float) -> Tensor:
+        """The average of two fresh looks, masked; ``share`` of the noise and of the masked tokens."""
+        clean = classifier.embed(batch.ids)
+        rows, tokens, width = clean.shape
+        # The weights of the looks depend on σ₁ : σ₂ alone, so a smaller σ is the same looks with less noise.
+        noise = share * torch.randn(rows, 2, tokens, width, dtype=clean.dtype, device=clean.device)
+        training = classifier.model.training
+        classifier.model.eval()  # the mask is a measurement: without dropout
+        try:
+            return masked_average(
+                classifier,
+                batch,
+                clean,
+                noise=noise * batch.mask[:, None, :, None],
+                sigmas=self.predictor(classifier).sigmas,
+                masked_tokens=round(share * self.masked_tokens),
+            )
+        finally:
+            classifier.model.train(training)
+
+    def predictor(self, classifier: TextClassifier) -> CertifiedMasked:
+        assert self.sigma is not None
+        return CertifiedMasked(
+            sigma=self.sigma, sigma_1=self.sigma_1, masked_tokens=self.masked_tokens, votes=self.votes
+        )

@@ -1,0 +1,57 @@
+"""Random word masking in training (RanMASK; Zeng, Zheng, Xu, Li, Yuan, Huang; 2021).
+
+At every step each text shows as many of its words as the predictor will show, drawn anew; every other word
+is one mask token. The inputs are put together by the predictor's own code, so that what is trained on is what
+is deployed: the vote ``random-mask``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from unfooled.defences.base import Step, remade
+from unfooled.models import Batch, TextClassifier
+from unfooled.predict import RandomWordMask
+from unfooled.predict.smoothing import WordAssembler
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class RandomMask:
+    """Trained and deployed on few words of each text."""
+
+    name: ClassVar[str] = "random-mask"
+    summary: ClassVar[str] = "Trained on few random words of each text; certifiable vote (Zeng et al. 2021)"
+    learning_rate: ClassVar[float] = 1e-4
+
+    kept: float = setting(
+        0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
+    )
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+
+    def resolved(self, classifier: TextClassifier) -> RandomMask:
+        self.predictor(classifier).check(classifier)
+        return self
+
+    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+        assert batch.labels is not None
+        masked = self.masked(classifier, batch)
+        return F.cross_entropy(classifier.forward(masked, call=step.call).logits, batch.labels)
+
+    def masked(self, classifier: TextClassifier, batch: Batch) -> Batch:
+        """The batch with all but a few words of each text hidden."""
+        assembler = WordAssembler(classifier)
+        predictor = self.predictor(classifier)
+        shown = []
+        for words in assembler.read([item.texts for item in batch.encoded]):
+            order = torch.randperm(len(words)).tolist()
+            shown.append(assembler.shown(words, set(order[: predictor.kept_words(len(words))])))
+        return remade(classifier, batch, shown)
+
+    def predictor(self, classifier: TextClassifier) -> RandomWordMask:
+        return RandomWordMask(kept=self.kept, votes=self.votes)

@@ -1,0 +1,69 @@
+"""SAFER's training: every word is redrawn from its substitution set (Ye, Gong, Liu; ACL 2020).
+
+At every step each word of each text is redrawn, uniformly and on its own, from the same set that the vote
+``safer`` redraws it from: itself and its substitutes, or the whole component of synonyms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from unfooled.defences.base import Step, remade
+from unfooled.models import Batch, TextClassifier
+from unfooled.predict import SynonymVote
+from unfooled.predict.smoothing import resampled
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Safer:
+    """Trained and deployed on texts whose words were redrawn."""
+
+    name: ClassVar[str] = "safer"
+    summary: ClassVar[str] = "Every word redrawn from its synonyms; certifiable vote (SAFER, Ye et al. 2020)"
+    learning_rate: ClassVar[float] = 1e-4
+
+    table: str = setting(
+        "counter-fitted", "Substitutes: counter-fitted, wordnet, or a JSON file with synonyms of words"
+    )
+    min_cosine: float = setting(0.8, "Least cosine of counter-fitted substitutes", at_least=-1, at_most=1)
+    max_synonyms: int = setting(100, "Most substitutes of a word (K)", at_least=1)
+    expand: bool = setting(
+        True, "Redraw from the whole connected component of synonyms, if that has at most K words"
+    )
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+
+    def resolved(self, classifier: TextClassifier) -> Safer:
+        self.predictor(classifier).substitutes()  # made or read now, so that a bad table is refused early
+        return self
+
+    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+        assert batch.labels is not None
+        redrawn = self.redrawn(classifier, batch)
+        return F.cross_entropy(classifier.forward(redrawn, call=step.call).logits, batch.labels)
+
+    def redrawn(self, classifier: TextClassifier, batch: Batch) -> Batch:
+        """The batch with every word of every text redrawn."""
+        table = self.predictor(classifier).substitutes()
+        stream = np.random.default_rng(int(torch.randint(2**62, ())))
+        texts = [
+            [resampled(text, table, lambda n: int(stream.integers(n))) for text in item.texts]
+            for item in batch.encoded
+        ]
+        pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
+        return remade(classifier, batch, classifier.encode([own[0] for own in texts], pairs))
+
+    def predictor(self, classifier: TextClassifier) -> SynonymVote:
+        return SynonymVote(
+            table=self.table,
+            min_cosine=self.min_cosine,
+            max_synonyms=self.max_synonyms,
+            expand=self.expand,
+            votes=self.votes,
+        )
