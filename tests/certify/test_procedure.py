@@ -95,15 +95,15 @@ def test_no_draw_is_asked_for_twice() -> None:
     "sampling", [{"n": 200}, {"n": 300, "adaptive": True}, {"n": 300, "adaptive": True, "radius": 0.4}]
 )
 def test_wrong_certificates_are_as_rare_as_stated(sampling: dict[str, object]) -> None:
-    """250 inputs at α = 0.05: the certified radius exceeds the true one for at most 5 % of them."""
+    """150 inputs at α = 0.05: the certified radius exceeds the true one for at most 5 % of them."""
     for p in (0.6, 0.9):
         true = float(norm.ppf(p))
         wrong = sum(
             votes.certified and UNIT.certified(votes.p_top, votes.p_second) > true
-            for votes in votes_of([[p, 1 - p]] * 250, alpha=0.05, n0=20, in_flight=250, **sampling)
+            for votes in votes_of([[p, 1 - p]] * 150, alpha=0.05, n0=20, in_flight=150, **sampling)
             if votes.leader == 0
         )
-        assert wrong <= 0.05 * 250 + 3 * (250 * 0.05 * 0.95) ** 0.5
+        assert wrong <= 0.05 * 150 + 3 * (150 * 0.05 * 0.95) ** 0.5
 
 
 def test_a_question_is_answered_with_few_draws() -> None:

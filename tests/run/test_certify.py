@@ -290,7 +290,7 @@ def test_antonyms_inside_the_certificate_are_counted(model: TextClassifier) -> N
     assert loud.summary["obstinacy"]["texts"]["count"] > 0
     # Any word may be replaced: then every antonym lies inside, whatever its tokens.
     words = certify(
-        deployed(model, RandomWordMask(kept=1)), ["good film of the long war so bad"], threat="words"
+        deployed(model, RandomWordMask(kept=1)), ["good film of the long war so bad"], threat="words", n=500
     )
     if words[0].radius >= 1:
         assert words[0].antonyms_inside == words[0].antonyms_considered > 0

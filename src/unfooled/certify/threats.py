@@ -35,8 +35,8 @@ class Threat:
 
 _NOISE_LIMITS = (
     "Not covered: texts (either text of a pair) with another number of tokens (words added, left out, or "
-    "replaced by words with more or fewer tokens), and changes that move the embeddings further. Nothing is said about whether the "
-    "answer is right."
+    "replaced by words with more or fewer tokens), and changes that move the embeddings further. Nothing is "
+    "said about whether the answer is right."
 )
 TEXT = {
     "l2": Threat(
