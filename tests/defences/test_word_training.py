@@ -1,0 +1,169 @@
+"""Training on changed words: what is trained on is drawn as the deployed predictor draws it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
+from unfooled.defences import RandomMask, Safer, Step, make_defence
+from unfooled.errors import UsageError
+from unfooled.models import Batch, TextClassifier
+from unfooled.predict import RandomWordMask, SynonymVote
+from unfooled.settings import describe_settings
+
+SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "war": ["love"]}
+FULL = Step(done=1.0)
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextClassifier:
+    return tiny_classifier("bert")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("table") / "synonyms.json"
+    path.write_text(json.dumps(SYNONYMS))
+    return str(path)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
+    """The batch of every forward pass."""
+    batches: list[Batch] = []
+    forward = TextClassifier.forward
+
+    def spy(self: TextClassifier, batch: Batch, **options: Any) -> Any:
+        batches.append(batch)
+        return forward(self, batch, **options)
+
+    monkeypatch.setattr(TextClassifier, "forward", spy)
+    return batches
+
+
+def shown(classifier: TextClassifier, batch: Batch) -> list[str]:
+    """The rows as text, special tokens and padding left out but for the mask."""
+    names = [classifier.tokenizer.convert_ids_to_tokens(row.tolist()) for row in batch.ids]
+    return [" ".join(name for name in row if name not in ("[CLS]", "[SEP]", "[PAD]")) for row in names]
+
+
+def test_training_shows_the_subsets_of_words_that_the_predictor_shows(
+    classifier: TextClassifier, seen: list[Batch]
+) -> None:
+    defence = make_defence("random-mask", {"kept": 0.5}).resolved(classifier)
+    encoded = classifier.encode(["bold old cold war"])
+    batch = classifier.batch(encoded * 300, [0] * 300)
+    defence.loss(classifier, batch, FULL)
+    trained = shown(classifier, seen.pop())
+    words = ["bold", "old", "cold", "war"]
+    every = {
+        " ".join(word if place in kept else "[MASK]" for place, word in enumerate(words))
+        for kept in itertools.combinations(range(4), 2)
+    }
+    assert set(trained) == every
+    assert min(trained.count(one) for one in every) > 25
+    seen.clear()
+    defence.predictor(classifier).sampler(classifier, encoded, seed=0, purpose="test").counts([(0, 0, 200)])
+    assert {text for batch in seen for text in shown(classifier, batch)} == every
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.75, 2.0])
+def test_hidden_words_are_one_mask_token_each(
+    classifier: TextClassifier, seen: list[Batch], kept: float
+) -> None:
+    """«zebra» falls apart into letters; hidden, it is one token all the same."""
+    texts = ["a zebra is a zebra", *TEXTS]
+    batch = classifier.batch(classifier.encode(texts), [0] * len(texts))
+    make_defence("random-mask", {"kept": kept}).resolved(classifier).loss(classifier, batch, FULL)
+    (trained,) = seen
+    for row, text in enumerate(texts):
+        total = len(text.split())
+        hidden = total - RandomWordMask(kept=kept).kept_words(total)
+        assert int((trained.ids[row] == classifier.mask_token_id).sum()) == hidden
+    assert trained.labels is batch.labels
+
+
+def test_pairs_hide_words_of_both_texts(classifier: TextClassifier, seen: list[Batch]) -> None:
+    batch = classifier.batch(classifier.encode(["bold old war"] * 40, ["a fine film"] * 40), [0] * 40)
+    make_defence("random-mask", {"kept": 3}).resolved(classifier).loss(classifier, batch, FULL)
+    masked = seen[0].ids == classifier.mask_token_id
+    assert masked.sum(dim=1).tolist() == [3] * 40
+    types = seen[0].type_ids[masked]
+    assert 0 < int(types.sum()) < len(types)
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["one text", "pairs"])
+def test_every_word_is_redrawn_from_its_set(
+    classifier: TextClassifier, seen: list[Batch], table: str, pairs: bool
+) -> None:
+    text, other = "a good film", "cold war"
+    encoded = classifier.encode([text] * 300, [other] * 300 if pairs else None)
+    batch = classifier.batch(encoded, [0] * 300)
+    make_defence("safer", {"table": table}).resolved(classifier).loss(classifier, batch, FULL)
+    sets = [["a"], ["good", "fine", "great", "lovely"], ["film", "movie", "story"]]
+    if pairs:
+        sets += [["cold"], ["war", "love"]]
+    every = {" ".join(words) for words in itertools.product(*sets)}
+    trained = shown(classifier, seen[0])
+    assert set(trained) == every
+    assert min(trained.count(one) for one in every) > 300 / len(every) / 4
+    assert torch.equal(seen[0].type_ids, batch.type_ids)
+
+
+@pytest.mark.parametrize("name", ["random-mask", "safer"])
+def test_words_are_drawn_anew_each_step_and_again_by_seed(
+    classifier: TextClassifier, seen: list[Batch], table: str, name: str
+) -> None:
+    defence = make_defence(name, {"table": table} if name == "safer" else {}).resolved(classifier)
+    batch = classifier.batch(classifier.encode(["a good film , good war , good love"] * 8), [0] * 8)
+    for seed in (0, None, 0):
+        if seed is not None:
+            torch.manual_seed(seed)
+        defence.loss(classifier, batch, FULL)
+    first, second, again = (shown(classifier, one) for one in seen)
+    assert first != second
+    assert first == again
+    assert len(set(first)) > 1, "rows are drawn independently"
+
+
+def test_a_text_without_words_can_be_trained_on(classifier: TextClassifier, table: str) -> None:
+    batch = classifier.batch(classifier.encode(["", "dull"]), [0, 1])
+    for defence in (RandomMask(), Safer(table=table)):
+        assert defence.loss(classifier, batch, FULL).isfinite()
+
+
+def test_defaults_are_those_of_the_predictors() -> None:
+    for defence, predictor in ((RandomMask, RandomWordMask), (Safer, SynonymVote)):
+        own = {info.name: info.default for info in describe_settings(defence)}
+        theirs = {info.name: info.default for info in describe_settings(predictor)}
+        assert own == {name: value for name, value in theirs.items() if not name.startswith("abstain")}
+
+
+def test_settings_reach_the_predictor(classifier: TextClassifier, table: str) -> None:
+    given: dict[str, Any] = {
+        "table": table,
+        "min_cosine": 0.7,
+        "max_synonyms": 5,
+        "expand": False,
+        "votes": 9,
+    }
+    assert make_defence("safer", given).resolved(classifier).predictor(classifier) == SynonymVote(**given)
+    made = make_defence("random-mask", {"kept": 3, "votes": 9}).resolved(classifier).predictor(classifier)
+    assert made == RandomWordMask(kept=3.0, votes=9)
+
+
+def test_what_cannot_be_served_is_refused_before_any_work(classifier: TextClassifier) -> None:
+    with pytest.raises(UsageError, match=r"There is no substitution table 'thesaurus\.txt'"):
+        make_defence("safer", {"table": "thesaurus.txt"}).resolved(classifier)
+    with pytest.raises(UsageError, match="whole number of words"):
+        make_defence("random-mask", {"kept": 1.5}).resolved(classifier)
+    tokenizer = t5_tokenizer(sentinel=False)
+    without_mask = TextClassifier(tiny_model("t5", tokenizer), tokenizer)
+    with pytest.raises(UsageError, match="no mask token"):
+        make_defence("random-mask").resolved(without_mask)
