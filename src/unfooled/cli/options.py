@@ -55,7 +55,10 @@ Precision = Annotated[
 
 # How to predict.
 PredictorName = Annotated[
-    str | None, typer.Option(help="Another predictor than the run's: plain, two-step, vote, sequential, random-mask, safer, …")
+    str | None,
+    typer.Option(
+        help="Another predictor than the run's: plain, two-step, vote, sequential, random-mask, safer, …"
+    ),
 ]
 PredictorSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")

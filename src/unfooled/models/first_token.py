@@ -43,7 +43,7 @@ class Replaced:
             return own(hidden_states, attention_mask, *args, **kwargs)
 
         self._block = block
-        block.forward = forward  # type: ignore[method-assign]
+        block.forward = forward
 
     def remove(self) -> None:
         del self._block.forward
