@@ -16,7 +16,7 @@ from unfooled.certify import bounds
 from unfooled.certify.bounds import pixeldp, renyi
 from unfooled.certify.confidence import clopper_pearson_lower
 
-LOGS = Path("/work/shared/data/certification")
+LOGS = Path(__file__).parents[3] / "shared" / "data" / "certification"
 L2 = {"gaussian": bounds.gaussian_l2, "renyi": bounds.renyi_l2, "pixeldp": bounds.pixeldp_l2}
 
 

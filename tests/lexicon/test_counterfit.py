@@ -15,7 +15,7 @@ from unfooled.lexicon.vectors import Vectors, load_vectors, unit
 
 WORDS = [f"w{i}" for i in range(200)]
 PLAIN = CounterFitting(removed=0)
-REFERENCE = Path("/work/shared/data/lexicon/counterfitted_neighbors.json")
+REFERENCE = Path(__file__).parents[3] / "shared" / "data" / "lexicon" / "counterfitted_neighbors.json"
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ radius. The text is embedded once; each draw is one forward pass from the noisy 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ class EmbeddingNoise:
         return NoisySampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
-class EmbeddingSampler:
+class EmbeddingSampler(ABC):
     """Pools draws from embedded inputs: same length together, the noise written straight into the batch.
 
     ``looks`` is the number of noise arrays a draw needs; ``run`` turns a batch of them into labels.
@@ -79,9 +80,9 @@ class EmbeddingSampler:
         labels = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
         return tally(labels, ordered, requests=len(requests), classes=classifier.num_labels)
 
+    @abstractmethod
     def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
         """Logits ``(rows, classes)`` from unit ``noise`` ``(rows, looks, tokens, width)``."""
-        raise NotImplementedError
 
     def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
         classifier = self.classifier
