@@ -85,12 +85,11 @@ def test_no_two_blocks_share_a_number() -> None:
 
 
 def test_noise_has_the_stated_spread(bert: TextClassifier) -> None:
-    from unfooled.predict.smoothing.embedding_noise import EmbeddingSampler
+    from unfooled.predict.smoothing.embedding_noise import EmbeddingNoise
     from unfooled.predict.smoothing.streams import Piece
 
     for kind, variance in (("gaussian", 1.0), ("laplace", 2.0)):
-        sampler = EmbeddingSampler(bert, [], [], ESTIMATE)
-        sampler.kind = kind  # type: ignore[assignment]
+        sampler = EmbeddingNoise(1.0, kind).sampler(bert, [], seed=0, purpose=ESTIMATE)  # type: ignore[arg-type]
         drawn = np.empty((16, 1, 100, 100), dtype=np.float32)
         sampler._fill(drawn, generator(1, 0), Piece(0, 0, 0, 0, 16))
         assert drawn.mean() == pytest.approx(0, abs=0.02)

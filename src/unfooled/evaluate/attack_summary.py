@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from unfooled.evaluate.intervals import wilson
+from unfooled.evaluate.intervals import rate
 
 STATUSES = ("success", "failed", "skipped", "not-attackable", "refused", "error")
 
@@ -83,17 +83,17 @@ def attack_summary(
         "examples": len(outcomes),
         "counts": {status: counts[status] for status in STATUSES},
         "attacked": len(attacked),
-        "sacc": _rate(len(attacked) + counts["not-attackable"], compared + counts["not-attackable"])
+        "sacc": rate(len(attacked) + counts["not-attackable"], compared + counts["not-attackable"])
         | {"meaning": meaning["sacc"]},
-        "racc": _rate(counts["failed"], compared) | {"meaning": meaning["racc"]},
-        "asr": _rate(len(successes), len(attacked)) | {"meaning": meaning["asr"]},
+        "racc": rate(counts["failed"], compared) | {"meaning": meaning["racc"]},
+        "asr": rate(len(successes), len(attacked)) | {"meaning": meaning["asr"]},
     }
     if randomised:
         again = "successes confirmed by most fresh predictions"
-        summary["racc_verified"] = _rate(len(attacked) - verified, compared) | {
+        summary["racc_verified"] = rate(len(attacked) - verified, compared) | {
             "meaning": f"{meaning['racc']}; only {again} count against it"
         }
-        summary["asr_verified"] = _rate(verified, len(attacked)) | {
+        summary["asr_verified"] = rate(verified, len(attacked)) | {
             "meaning": f"{meaning['asr']}; only {again}"
         }
         summary["fresh_agreement"] = _mean(
@@ -115,19 +115,10 @@ def attack_summary(
         "similarity": _mean(
             (outcome.similarity for outcome in successes if outcome.similarity is not None), at_most=1.0
         ),
-        "pos_valid": _rate(sum(judged), len(judged)),
+        "pos_valid": rate(sum(judged), len(judged)),
         "budget_spent": sum(outcome.budget_spent for outcome in attacked),
         "seconds": _mean(outcome.seconds for outcome in attacked),
         "total_seconds": math.fsum(outcome.seconds for outcome in outcomes),
-    }
-
-
-def _rate(count: int, n: int) -> dict[str, Any]:
-    return {
-        "value": count / n if n else None,
-        "count": count,
-        "n": n,
-        "interval": list(wilson(count, n)) if n else None,
     }
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from unfooled.evaluate.intervals import wilson
+from unfooled.evaluate.intervals import rate
 
 POINTS = 21
 """Radii on the curve of a distance; of words, every number."""
@@ -64,13 +64,13 @@ def certificate_summary(certificates: Iterable[CertificateResult]) -> dict[str, 
         "counts": {status: counts[status] for status in ("certified", "abstained", "refused")},
         "labelled": labelled,
         "unit": next((one.unit for one in answered), ""),
-        "certified_accuracy": _rate(len(counted), n),
-        "abstention": _rate(counts["abstained"], n),
+        "certified_accuracy": rate(len(counted), n),
+        "abstention": rate(counts["abstained"], n),
         "average_radius": _mean(
             [one.radius if counts_ else 0.0 for one, counts_ in _marked(answered, counted)]
         ),
         "curve": [
-            {"radius": radius, **_rate(sum(one.radius >= radius for one in counted), n)}
+            {"radius": radius, **rate(sum(one.radius >= radius for one in counted), n)}
             for radius in _radii(counted)
         ],
         "by_bound": _by_bound(answered, counted),
@@ -80,18 +80,18 @@ def certificate_summary(certificates: Iterable[CertificateResult]) -> dict[str, 
     }
     if asked is not None:
         reached = sum(one.answer == "yes" for one in counted)
-        summary["asked"] = {"radius": asked, **_rate(reached, n)}
+        summary["asked"] = {"radius": asked, **rate(reached, n)}
     covered = [one.words_covered for one in counted if one.words_covered is not None]
     if covered:
         summary["words_covered"] = {
             "mean": sum(covered) / len(covered),
-            "at_least_one": _rate(sum(words >= 1 for words in covered), n),
+            "at_least_one": rate(sum(words >= 1 for words in covered), n),
         }
     read = [one for one in certified if one.antonyms_considered]
     if any(one.antonyms_inside is not None for one in certified):
         ignoring = sum(bool(one.antonyms_inside) for one in read)
         summary["obstinacy"] = {
-            "texts": _rate(ignoring, len(read)),
+            "texts": rate(ignoring, len(read)),
             "antonyms_inside": sum(one.antonyms_inside or 0 for one in read),
             "antonyms_considered": sum(one.antonyms_considered or 0 for one in read),
             "meaning": "certified texts with an antonym inside the certified threat / certified texts that "
@@ -121,15 +121,6 @@ def _radii(counted: Sequence[CertificateResult]) -> list[float]:
         return list(range(int(largest) + 1))
     step = largest / (POINTS - 1)
     return [0.0] if largest == 0 else [number * step for number in range(POINTS - 1)] + [largest]
-
-
-def _rate(count: int, n: int) -> dict[str, Any]:
-    return {
-        "value": count / n if n else None,
-        "count": count,
-        "n": n,
-        "interval": list(wilson(count, n)) if n else None,
-    }
 
 
 def _mean(values: Sequence[float]) -> dict[str, Any]:

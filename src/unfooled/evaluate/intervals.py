@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -30,6 +31,12 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[f
     low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, n - successes + 1))
     high = 1.0 if successes == n else float(beta.ppf(1 - tail, successes + 1, n - successes))
     return low, high
+
+
+def rate(count: int, n: int) -> dict[str, Any]:
+    """A proportion with its Wilson interval, as results are written; nothing to divide by gives no number."""
+    interval = list(wilson(count, n)) if n else None
+    return {"value": count / n if n else None, "count": count, "n": n, "interval": interval}
 
 
 def _check(successes: int, n: int, confidence: float) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from unfooled.errors import DataError
-from unfooled.evaluate.intervals import wilson
+from unfooled.evaluate.intervals import rate
 
 Result = Literal["Successful", "Failed", "Skipped"]
 RESULTS: tuple[str, ...] = get_args(Result)
@@ -98,9 +98,9 @@ class TextAttackResults:
             "successful": won,
             "failed": failed,
             "skipped": self.count("Skipped"),
-            "sacc": _rate(len(attacked), len(self.rows)),
-            "racc": _rate(failed, len(self.rows)),
-            "asr": _rate(won, len(attacked)),
+            "sacc": rate(len(attacked), len(self.rows)),
+            "racc": rate(failed, len(self.rows)),
+            "asr": rate(won, len(attacked)),
             "avg_queries": statistics.fmean(attacked) if attacked else None,
         }
 
@@ -243,8 +243,3 @@ def _same(left: str, right: str) -> bool:
     """Class numbers are the same however they are written (1, 1.0)."""
     numbers = _number(left), _number(right)
     return left == right if None in numbers else numbers[0] == numbers[1]
-
-
-def _rate(count: int, n: int) -> dict[str, Any]:
-    interval = list(wilson(count, n)) if n else None
-    return {"value": count / n if n else None, "count": count, "n": n, "interval": interval}
