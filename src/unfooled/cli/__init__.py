@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from unfooled import __version__
-from unfooled.cli import assets, attack, certify, demo, predict, report, stability, sweep, train
+from unfooled.cli import assets, attack, certify, demo, predict, report, represent, stability, sweep, train
 from unfooled.cli.console import err
 from unfooled.errors import UserError
 
@@ -32,6 +32,7 @@ app.command()(report.report)
 app.command()(demo.demo)
 app.command()(sweep.sweep)
 app.command()(stability.stability)
+app.command()(represent.represent)
 app.add_typer(assets.app, name="assets")
 
 

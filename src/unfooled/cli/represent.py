@@ -1,0 +1,78 @@
+"""``unfooled represent``: how far attacks move a run's hidden states."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unfooled.cli import options
+from unfooled.cli.console import JsonOption, err, out, print_json
+
+
+def represent(
+    run: options.Run,
+    attack: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folder of an attack (default: all of RUN/attacks). Repeatable.", show_default=False
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Successes of each attack to compare.")] = 100,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
+    out_: Annotated[
+        Path | None,
+        typer.Option("--out", help="File to write (default: RUN/representations.json).", show_default=False),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Compare the hidden states of attacked inputs with those of the clean ones, layer by layer.
+
+    Example: unfooled attack runs/plain --recipe textfooler, then: unfooled represent runs/plain
+    """
+    from unfooled.run.representations import REPORT
+    from unfooled.run.representations import represent as measure
+
+    report = measure(
+        run,
+        attacks=attack or None,
+        limit=limit,
+        device=device,
+        out=out_,
+        command=shlex.join(["unfooled", *sys.argv[1:]]),
+    )
+    if json_:
+        print_json(report)
+    else:
+        _show(report)
+        err.print(f"Saved in {out_ or run / REPORT}", style="dim", soft_wrap=True, markup=False)
+
+
+def _show(report: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    for one in report["drift"]:
+        on = " (texts made for other weights)" if one["transfer"] else ""
+        out.print(
+            f"\n{one['attack']}{on}: {one['inputs']} successes, the {report['state']} clean and attacked",
+            markup=False,
+            soft_wrap=True,
+        )
+        table = Table(box=None, padding=(0, 2))
+        table.add_column("layer")
+        for name in ("ℓ2 distance", "cosine"):
+            table.add_column(name, justify="right")
+            table.add_column("95 % interval", style="dim")
+        for number, layer in enumerate(report["layers"]):
+            cells = []
+            for measure in ("l2", "cosine"):
+                cells.append(f"{one[measure][number]:.3f}")
+                interval = one[f"{measure}_interval"][number]
+                cells.append("" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}")
+            table.add_row(layer, *cells)
+        out.print(table)
+    for name in report["without_successes"]:
+        out.print(f"{name}: no success, nothing to compare", markup=False, soft_wrap=True)
