@@ -19,6 +19,7 @@ CUT = {
     "sweep": SHORT,
     "stability": ["--repeats", "2", "--limit", "4"],
     "attack": ["--limit", "3"],
+    "benchmark": ["--dry-run"],
 }
 
 

@@ -21,6 +21,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from unfooled.predict import Classifier, Prediction
     from unfooled.run.attack import attack
+    from unfooled.run.benchmark import benchmark
     from unfooled.run.certify import certify
     from unfooled.run.folder import load, save, wrap
     from unfooled.run.train import train
@@ -30,13 +31,25 @@ _LAZY = {
     "Classifier": "unfooled.predict",
     "Prediction": "unfooled.predict",
     "attack": "unfooled.run.attack",
+    "benchmark": "unfooled.run.benchmark",
     "load": "unfooled.run.folder",
     "save": "unfooled.run.folder",
     "train": "unfooled.run.train",
     "wrap": "unfooled.run.folder",
 }
 
-__all__ = ["Classifier", "Prediction", "__version__", "attack", "certify", "load", "save", "train", "wrap"]
+__all__ = [
+    "Classifier",
+    "Prediction",
+    "__version__",
+    "attack",
+    "benchmark",
+    "certify",
+    "load",
+    "save",
+    "train",
+    "wrap",
+]
 
 
 class CertifyRoom(ModuleType):

@@ -13,7 +13,19 @@ from typing import Annotated
 import typer
 
 from unfooled import __version__
-from unfooled.cli import assets, attack, certify, demo, predict, report, represent, stability, sweep, train
+from unfooled.cli import (
+    assets,
+    attack,
+    benchmark,
+    certify,
+    demo,
+    predict,
+    report,
+    represent,
+    stability,
+    sweep,
+    train,
+)
 from unfooled.cli.console import err
 from unfooled.errors import UserError
 
@@ -31,6 +43,7 @@ app.command()(certify.certify)
 app.command()(report.report)
 app.command()(demo.demo)
 app.command()(sweep.sweep)
+app.command()(benchmark.benchmark)
 app.command()(stability.stability)
 app.command()(represent.represent)
 app.add_typer(assets.app, name="assets")
