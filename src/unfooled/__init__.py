@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unfooled.run.benchmark import benchmark
     from unfooled.run.certify import certify
     from unfooled.run.folder import load, save, wrap
+    from unfooled.run.report import report
     from unfooled.run.train import train
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
@@ -33,6 +34,7 @@ _LAZY = {
     "attack": "unfooled.run.attack",
     "benchmark": "unfooled.run.benchmark",
     "load": "unfooled.run.folder",
+    "report": "unfooled.run.report",
     "save": "unfooled.run.folder",
     "train": "unfooled.run.train",
     "wrap": "unfooled.run.folder",

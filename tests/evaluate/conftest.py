@@ -9,6 +9,13 @@ import pytest
 from run_folders import MakeRun, write_run
 
 
+@pytest.fixture(autouse=True)
+def _no_chart_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that do not need the chart library do not fetch it."""
+    if request.node.get_closest_marker("network") is None:
+        monkeypatch.setattr("unfooled.run.report.chart_library", lambda: None)
+
+
 @pytest.fixture
 def make_run(tmp_path: Path) -> MakeRun:
     return lambda name="plain", **what: write_run(tmp_path / name, **what)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-CSS = files("unfooled.evaluate").joinpath("templates/style.css").read_text(encoding="utf-8")
+CSS = files("unfooled.evaluate.report").joinpath("templates/style.css").read_text(encoding="utf-8")
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in CSS.split("* {")[0].split("@media")
 )

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from run_folders import MakeRun, prediction
 
-from unfooled.evaluate.page import MAX_SAMPLES, MAX_TEXT, duration, render
-from unfooled.evaluate.results import read_run
+from unfooled.evaluate.report import render
+from unfooled.evaluate.report.marked import MAX_TEXT
+from unfooled.evaluate.report.sections.samples import MAX_SAMPLES
+from unfooled.evaluate.report.words import duration
+from unfooled.run.report_read import read_report_data
 
 VOID = {"meta", "link", "br", "hr", "img", "path", "rect", "circle"}
 
@@ -55,8 +58,12 @@ class Checker(HTMLParser):
         return " ".join(self.words.split())
 
 
+def html_of(*folders: Path, script: bool = False, **more: Any) -> str:
+    return render(read_report_data(folders), script=script, **more)
+
+
 def page(*folders: Path) -> Checker:
-    return Checker(render([read_run(folder) for folder in folders]))
+    return Checker(html_of(*folders))
 
 
 def sections(checked: Checker) -> list[str | None]:
@@ -65,7 +72,7 @@ def sections(checked: Checker) -> list[str | None]:
 
 def test_numbers_of_the_run_are_on_the_page(make_run: MakeRun) -> None:
     text = page(make_run()).text
-    for shown in ("83.7 %", "81.3 % to 85.9 %", "2 min 41 s", "6,718 texts", "431", "0.837", "2.13.0+cpu"):
+    for shown in ("83.7 %", "81.3–85.9 %", "2 min 41 s", "6,718 texts", "431", "0.837", "2.13.0+cpu"):
         assert shown in text, shown
     assert "plain answers 83.7 % of 1,000 unseen test texts correctly" in text
     assert "epochs: 1.0" in text
@@ -120,7 +127,7 @@ def test_script_in_data_is_shown_and_not_run(make_run: MakeRun) -> None:
 
 
 def test_page_loads_nothing(make_run: MakeRun) -> None:
-    html = render([read_run(make_run(predictions=[prediction("see http://example.com", "positive")]))])
+    html = html_of(make_run(predictions=[prediction("see http://example.com", "positive")]))
     checked = Checker(html)
     for _, attributes in checked.tags:
         for name in ("src", "href", "srcset", "action", "data", "poster", "xlink:href"):
@@ -130,7 +137,7 @@ def test_page_loads_nothing(make_run: MakeRun) -> None:
 
 
 def test_page_is_accessible_html(make_run: MakeRun) -> None:
-    html = render([read_run(make_run(predictions=[prediction("fine", "positive")]))])
+    html = html_of(make_run(predictions=[prediction("fine", "positive")]))
     checked = Checker(html)
     assert html.startswith("<!doctype html>")
     assert checked.all("html")[0]["lang"] == "en"
@@ -178,7 +185,7 @@ def test_sample_shows_masked_words_votes_and_outcome(make_run: MakeRun) -> None:
 
 
 def test_strange_characters_are_made_visible(make_run: MakeRun) -> None:
-    html = render([read_run(make_run(predictions=[prediction("a\0b\x1b\ud800\x85\u202ec 😀", "positive")]))])
+    html = html_of(make_run(predictions=[prediction("a\0b\x1b\ud800\x85\u202ec 😀", "positive")]))
     html.encode("utf-8")
     assert "a␀b␛��" in html
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", html)
@@ -240,9 +247,9 @@ def test_resumed_training_time_is_marked(make_run: MakeRun) -> None:
 
 
 def test_same_results_give_the_same_page(make_run: MakeRun) -> None:
-    runs, now = [read_run(make_run())], datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
-    assert render(runs, written=now) == render(runs, written=now)
-    assert "2026-01-02 03:04 UTC" in render(runs, written=now)
+    run, now = make_run(), datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
+    assert html_of(run, written=now, script=True) == html_of(run, written=now, script=True)
+    assert "2026-01-02 03:04 UTC" in html_of(run, written=now)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +260,6 @@ def test_durations_read_naturally(seconds: float, words: str) -> None:
 
 
 def test_page_needs_no_model_library() -> None:
-    code = "import sys, unfooled.evaluate.page, unfooled.evaluate.results; print('torch' in sys.modules)"
+    code = "import sys, unfooled.evaluate.report, unfooled.evaluate.results; print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from unfooled.cli import app
 from unfooled.errors import DataError, UserError
 from unfooled.evaluate.intervals import wilson
-from unfooled.evaluate.page import render
+from unfooled.evaluate.report import ReportData, render
 from unfooled.evaluate.textattack_csv import COLUMNS, read_textattack_csv
 
 # Rows as TextAttack 0.3.11 logs them: 2 successful, 1 failed, 1 skipped; so original accuracy 75 %, accuracy
@@ -123,7 +123,7 @@ def test_inputs_that_are_all_skipped_have_no_success_rate(tmp_path: Path) -> Non
     assert summary["asr"]["value"] is None
     assert summary["avg_queries"] is None
     assert summary["sacc"]["value"] == 0
-    assert "–" in render([], textattack=[results])
+    assert "–" in render(ReportData((), textattack=(results,)))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_text_from_the_file_is_never_markup(tmp_path: Path) -> None:
         {"original_text": f"{hostile} [[good]]", "perturbed_text": f"{hostile} [[<i>bad]]"},
         {"perturbed_output": "<u>0</u>"},
     )
-    page = render([], textattack=[read_textattack_csv(path)])
+    page = render(ReportData((), textattack=(read_textattack_csv(path),)), script=False)
     for tag in ("<script>", "<img", "<b>", "<i>", "<u>"):
         assert tag not in page
     assert "&lt;script&gt;" in page

@@ -1,4 +1,4 @@
-"""``unfooled report``: one HTML page about one or more runs."""
+"""``unfooled report``: one page, or tables, about runs, attacks, certificates and benchmarks."""
 
 from __future__ import annotations
 
@@ -7,62 +7,66 @@ from typing import Annotated
 
 import typer
 
-from unfooled.cli.console import JsonOption, out, print_json
-from unfooled.errors import UsageError
+from unfooled.cli.console import JsonOption, err, out, print_json
 
 
 def report(
-    runs: Annotated[
+    paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of trained runs; CSV files of TextAttack's results.", show_default=False
+            metavar="RUNS…",
+            help="Folders of trained runs and of benchmarks; folders that `attack --out` or `certify --out` "
+            "wrote; CSV files of TextAttack's results.",
+            show_default=False,
         ),
     ],
-    out_: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path("report.html"),
+    out_: Annotated[
+        Path | None, typer.Option("--out", help="The file to write (default: report.html, report.md …).")
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="html for the page; md, csv, json or latex for its tables.")
+    ] = "html",
+    static: Annotated[
+        bool, typer.Option("--static", help="A page without any script; charts are drawings.")
+    ] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Write one self-contained HTML page about trained runs.
+    """Write one self-contained page about runs with their attacks, certificates and repeated evaluations.
 
     Example: unfooled report runs/plain runs/rsmi --out report.html
 
-    The page is made from the files of the run folders; it loads nothing and runs no script. Results that
-    TextAttack logged with --log-to-csv can be shown too: unfooled report results.csv
+    The page is made from the files of the folders and loads nothing. Tables sort, charts answer, examples can
+    be searched; without scripts it is readable too. For a paper: --format latex --out tables.tex
     """
-    from unfooled.evaluate.page import render
-    from unfooled.evaluate.results import read_run
-    from unfooled.evaluate.textattack_csv import read_textattack_csv
-    from unfooled.run.files import write_text
+    from unfooled.evaluate.report import SUFFIXES
+    from unfooled.run.report import write_report
 
-    if out_.is_dir():
-        raise UsageError(f"{out_} is a folder. Give --out a file, e.g. --out {out_ / 'report.html'}.")
-    if out_.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(
-            f"The report is an HTML page: give --out a name that ends in .html, not {out_.name!r}."
-        )
-    distinct: dict[Path, Path] = {}
-    for path in runs:
-        distinct.setdefault(path.resolve(), path)
-    logged = [path for path in distinct.values() if path.suffix.lower() == ".csv" and not path.is_dir()]
-    read = [read_run(path) for path in distinct.values() if path not in logged]
-    attacks = [read_textattack_csv(path) for path in logged]
-    write_text(out_, render(read, textattack=attacks))
+    file = out_ if out_ is not None else Path(f"report{SUFFIXES.get(format_, '.html')}")
+    made = write_report(paths, file, format=format_, static=static)
     if json_:
-        more = {"textattack": [results.summary() for results in attacks]} if attacks else {}
-        return print_json({"report": str(out_), "runs": [run.summary() for run in read], **more})
-    for run in read:
-        out.print(
-            f"{run.name}: {run.defence} on {run.task}, clean accuracy {run.accuracy:.3f} "
-            f"(95 % interval {run.low:.3f} to {run.high:.3f})",
-            soft_wrap=True,
-            markup=False,
+        return print_json(made.to_dict())
+
+    def say(text: str) -> None:
+        out.print(text, soft_wrap=True, markup=False)
+
+    for run in made.runs:
+        low, high = run["accuracy_interval"]
+        say(
+            f"{run['name']}: {run['defence']} on {run['task']}, clean accuracy {run['accuracy']:.3f} "
+            f"(95 % interval {low:.3f} to {high:.3f})"
         )
-    for results in attacks:
-        summary = results.summary()
+    for summary in made.textattack:
         asr = summary["asr"]
-        out.print(
-            f"{results.file}: TextAttack changed the answer to {asr['count']} of {asr['n']} attacked inputs; "
-            f"accuracy {summary['sacc']['value']:.3f} before and {summary['racc']['value']:.3f} under attack",
-            soft_wrap=True,
-            markup=False,
+        say(
+            f"{summary['file']}: TextAttack changed the answer to {asr['count']} of {asr['n']} attacked "
+            f"inputs; accuracy {summary['sacc']['value']:.3f} before and {summary['racc']['value']:.3f} "
+            "under attack"
         )
-    out.print(f"Report: {out_}", soft_wrap=True, markup=False)
+    if format_ == "html" and not static and not made.interactive and made.runs:
+        err.print(
+            "The chart library could not be fetched, so charts are drawings. "
+            "`unfooled assets get vega` says why.",
+            markup=False,
+            soft_wrap=True,
+        )
+    say(f"Report: {made.path}")

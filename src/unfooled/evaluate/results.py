@@ -69,8 +69,12 @@ class Run:
     resumed: bool
     """Training was interrupted: ``train_seconds`` is its last part only."""
     versions: dict[str, str]
+    seconds: float | None = None
+    """For all test texts, if that was measured."""
     task: str = ""
     defence: str = ""
+    predictor: Any = None
+    """Its description, as in ``unfooled.json``."""
     deployed: tuple[tuple[str, Any], ...] = ()
     """The settings in force, defaults filled in: the defence's, then the predictor's."""
     config_text: str = ""
@@ -158,6 +162,7 @@ def _measured(folder: Path, metrics: Any) -> Run:
         train_examples=int(training["examples"]),
         resumed=bool(training.get("resumed")),
         versions={str(name): str(value) for name, value in metrics["versions"].items()},
+        seconds=None if test.get("seconds") is None else float(test["seconds"]),
     )
 
 
@@ -171,7 +176,13 @@ def _described(run: Run, marker: Any) -> Run:
     settings |= {name: value for name, value in predictor.items() if name not in settings}
     settings["max_length"] = marker["max_length"]
     task = str((marker["task"] or {}).get("name") or "own data")
-    return replace(run, task=task, defence=str(defence["name"]), deployed=tuple(settings.items()))
+    return replace(
+        run,
+        task=task,
+        defence=str(defence["name"]),
+        predictor=dict(marker["predictor"]),
+        deployed=tuple(settings.items()),
+    )
 
 
 def _with_curves(run: Run, history: Any) -> Run:

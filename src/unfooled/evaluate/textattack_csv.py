@@ -176,7 +176,7 @@ def _row(file: Path, number: int, values: Mapping[Any, Any]) -> TextAttackRow:
         edits=tuple(
             edit
             for which, texts in enumerate(zip(original, perturbed, strict=True))
-            for edit in _edits(which, *texts)
+            for edit in word_edits(which, *texts)
         ),
     )
 
@@ -191,7 +191,8 @@ def _texts(field: str) -> tuple[str, ...]:
     return tuple(_MARK.sub("", field[key.end() : end]) for key, end in zip(keys, ends, strict=True))
 
 
-def _edits(which: int, before: str, after: str) -> list[Edit]:
+def word_edits(which: int, before: str, after: str) -> list[Edit]:
+    """The stretches of words in which two texts differ; ``which`` says which text of a pair they are."""
     old, new = ([match.span() for match in _WORD.finditer(text)] for text in (before, after))
     edits = []
     for i, j, k, m in _differences([before[s:e] for s, e in old], [after[s:e] for s, e in new]):

@@ -11,7 +11,7 @@ from unfooled.attacks import Example, Outcome
 from unfooled.errors import UserError
 from unfooled.evaluate.attack_summary import attack_summary
 from unfooled.run.files import read_json
-from unfooled.run.journal import Journal, fingerprint, open_journal
+from unfooled.run.journal import Journal, fingerprint, read_journal
 from unfooled.run.labelled import Inputs
 
 REPORT = "attack.json"
@@ -120,7 +120,7 @@ class Work:
 def read_attack(folder: str | Path) -> AttackReport:
     """A report that was kept, with its outcomes."""
     saved = read_json(Path(folder) / REPORT)
-    with open_journal(Path(folder) / JOURNAL, TABLE) as journal:
+    with read_journal(Path(folder) / JOURNAL, TABLE) as journal:
         found = [journal.get(key, row) for key, row in saved["journal"]["examples"]]
     outcomes = tuple(Outcome.from_dict(one) for one in found if one is not None)
     if len(outcomes) < len(found):

@@ -11,7 +11,7 @@ from unfooled.certify.certificate import REFUSED, Certificate
 from unfooled.errors import UserError
 from unfooled.evaluate.certificate_summary import certificate_summary
 from unfooled.run.files import read_json
-from unfooled.run.journal import Journal, fingerprint, open_journal
+from unfooled.run.journal import Journal, fingerprint, read_journal
 
 REPORT = "certificate.json"
 JOURNAL = "journal.sqlite"
@@ -125,7 +125,7 @@ def refusal(item: Item, threat: str, message: str) -> Certificate:
 def read_certificates(folder: str | Path) -> CertificateReport:
     """A report that was kept, with its certificates."""
     saved = read_json(Path(folder) / REPORT)
-    with open_journal(Path(folder) / JOURNAL, TABLE) as journal:
+    with read_journal(Path(folder) / JOURNAL, TABLE) as journal:
         found = [journal.get(key, row) for key, row in saved["journal"]["examples"]]
     certificates = tuple(Certificate.from_dict(one) for one in found if one is not None)
     if len(certificates) < len(found):

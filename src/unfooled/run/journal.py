@@ -29,9 +29,11 @@ def fingerprint(conditions: Mapping[str, Any]) -> str:
 class Journal:
     """Results by (fingerprint of the conditions, number)."""
 
-    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, table: str, *, read_only: bool = False) -> None:
         self._connection = connection
         self._table = table
+        if read_only:
+            return
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {table}"
             " (conditions TEXT, number INTEGER, result TEXT NOT NULL, PRIMARY KEY (conditions, number))"
@@ -80,3 +82,22 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
         ) from error
     finally:
         connection.close()
+
+
+@contextmanager
+def read_journal(path: Path, table: str) -> Iterator[Journal]:
+    """The journal in this file to read only: nothing is made or changed, its folder may be protected."""
+    if not path.is_file():
+        raise UserError(f"{path} is missing. Copy the whole folder, or run the work again.")
+    # Without a log beside it nobody is writing, and SQLite need not make files to coordinate.
+    mode = "ro" if path.with_name(f"{path.name}-wal").exists() else "ro&immutable=1"
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30)
+        try:
+            yield Journal(connection, table, read_only=True)
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise UserError(
+            f"The journal {path} cannot be read: {error}. Copy the folder again, or run the work again."
+        ) from error

@@ -1,0 +1,74 @@
+"""Certified accuracy at a radius, read off the certificates, and which radius is worth a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from unfooled.evaluate.intervals import rate
+from unfooled.evaluate.report.data import Certified, ReportData
+
+SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
+
+
+def sign(threat: str) -> str:
+    """How a threat is written."""
+    return SIGNS.get(threat, threat)
+
+
+def threats(data: ReportData) -> list[str]:
+    """Every threat that some model was certified for."""
+    return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))
+
+
+def certified_at(found: Certified, radius: float, bound: str | None = None) -> dict[str, Any]:
+    """Answers that are right (where the truth is known) and certified at ``radius`` or more, of all."""
+    answered = [one for one in found.certificates if one.status != "refused"]
+    labelled = bool(found.summary["labelled"])
+    reached = sum(
+        one.status == "certified"
+        and (bool(one.correct) or not labelled)
+        and (one.radius if bound is None else one.radii.get(bound, 0.0)) >= radius
+        for one in answered
+    )
+    return rate(reached, len(answered))
+
+
+def useful_radius(data: ReportData, threat: str) -> float | None:
+    """One word; or the radius that was asked for; or the largest average radius of a model, rounded down."""
+    found = [one for model in data.models for one in model.certified if one.threat == threat]
+    if any(one.summary["unit"] == "words" for one in found):
+        return 1
+    asked = {one.summary["asked"]["radius"] if "asked" in one.summary else None for one in found}
+    if len(asked) == 1 and (only := next(iter(asked))) is not None:
+        return float(only)
+    largest = max((one.summary["average_radius"]["value"] or 0.0 for one in found), default=0.0)
+    return rounded_down(largest) or None
+
+
+def rounded_down(value: float, digits: int = 2) -> float:
+    """``value`` with this many significant digits, never more than it."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.floor(value / unit + 1e-9) * unit:.12g}")
+
+
+def curve(found: Certified, radii: Sequence[float], bound: str | None = None) -> list[dict[str, Any]]:
+    """Certified accuracy at each of these radii."""
+    return [{"radius": radius, **certified_at(found, radius, bound)} for radius in radii]
+
+
+def grid(found: Sequence[Certified], bound: str | None = None, points: int = 41) -> list[float]:
+    """Radii for a curve up to the largest one certified."""
+    every = [
+        one.radius if bound is None else one.radii.get(bound, 0.0)
+        for each in found
+        for one in each.certificates
+        if one.status == "certified"
+    ]
+    largest = max((radius for radius in every if math.isfinite(radius)), default=0.0)
+    if all(each.summary["unit"] == "words" for each in found):
+        return [float(number) for number in range(int(largest) + 2)]
+    return [0.0] if largest <= 0 else [largest * number / (points - 1) for number in range(points)]
