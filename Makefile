@@ -9,7 +9,7 @@ TEXTATTACK := .venv-textattack
 .PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi benchmark-attacks textattack-venv clean
 
 help:
-	@echo "make demo            train, evaluate and show a result you can look at (3 to 4 minutes on 2 free cores)"
+	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (under 10 minutes on 2 free cores)"
 	@echo "make test            everything CI checks: tests, ruff, mypy"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"

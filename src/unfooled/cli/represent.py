@@ -70,8 +70,8 @@ def _show(report: dict[str, Any]) -> None:
             cells = []
             for measure in ("l2", "cosine"):
                 cells.append(f"{one[measure][number]:.3f}")
-                interval = one[f"{measure}_interval"][number]
-                cells.append("" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}")
+                intervals = one[f"{measure}_interval"]
+                cells.append("{:.3f} to {:.3f}".format(*intervals[number]) if intervals else "")
             table.add_row(layer, *cells)
         out.print(table)
     for name in report["without_successes"]:

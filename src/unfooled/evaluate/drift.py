@@ -42,7 +42,7 @@ def mean_interval(values: Array) -> tuple[float, list[float] | None]:
 
 
 def drift(clean: Sequence[Array], attacked: Sequence[Array]) -> dict[str, Any]:
-    """Mean ℓ2 distance and cosine of every layer with their intervals.
+    """Mean ℓ2 distance and cosine of every layer with their intervals; None for those of a single input.
 
     ``clean`` and ``attacked`` hold one array ``(inputs, width)`` a layer, row for row of the same input.
     """
@@ -50,7 +50,8 @@ def drift(clean: Sequence[Array], attacked: Sequence[Array]) -> dict[str, Any]:
     for name, measure in (("l2", distances), ("cosine", cosines)):
         layers = [mean_interval(measure(*states)) for states in zip(clean, attacked, strict=True)]
         result[name] = [mean for mean, _ in layers]
-        result[f"{name}_interval"] = [interval for _, interval in layers]
+        intervals = [interval for _, interval in layers]
+        result[f"{name}_interval"] = None if None in intervals else intervals
     return result
 
 

@@ -1,16 +1,17 @@
-"""The demo: from nothing to a page a person can look at, in minutes on two cores.
+"""The demo: from nothing to a page that tells the whole story, in minutes on two cores.
 
-Each defence is trained on ``movie-reviews``, measured on the test texts and asked about a dozen sentences;
-then one HTML page shows them all. Run it again and finished runs are used as they are; an interrupted one
-goes on as `unfooled train` does. To grow the demo, add a defence to ``DEFENCES`` and, if it needs other
-settings than its defaults, to ``SETTINGS``.
+A plain model is trained on ``movie-reviews``; from it an RSMI model and one that can be certified. The first
+two are attacked with typos, with synonyms and with antonyms, which ought to change the answer; the third is
+asked what it provably keeps. Everything is cut short (``FULL``): the intervals are wide, and shown. Run it
+again and finished parts are used as they are; an interrupted one goes on.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,51 @@ from unfooled.errors import UsageError
 from unfooled.run.config import TrainConfig, make_config, read_config
 
 TASK = "movie-reviews"
-DEFENCES: tuple[str, ...] = ("standard",)
-SETTINGS: dict[str, dict[str, Any]] = {"standard": {"epochs": 1.0}, "rsmi": {"epochs": 2.0}}
-QUICK: dict[str, Any] = {"epochs": 1.0, "lr": 3e-4, "limit": 480, "limit_dev": 50, "limit_test": 100}
+PLAIN, RSMI, CERTIFIED = "standard", "rsmi", "random-mask"
+ATTACKS = ("deepwordbug", "pwws", "antonym")
+"""Recipes that need nothing but WordNet and the tagger: no vectors to fit on a fresh machine."""
+ATTACKED: dict[str, dict[str, Any]] = {PLAIN: {}, RSMI: {"output": "mean-logit"}}
+"""The models that are attacked and how they answer then: hidden scores must not flatter RSMI."""
+THREAT = "words"
 TEST_TEXTS = 6
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How much of everything is done."""
+
+    training: Mapping[str, Mapping[str, Any]]
+    attacked: int
+    """Test texts of each attack."""
+    certified: int
+    """Test texts that certificates are asked for."""
+    draws: int
+    """Draws for a certificate, at most."""
+
+
+_SHORT: dict[str, Any] = {"epochs": 1.0, "limit_dev": 60, "limit_test": 200}
+FULL = Cut(
+    training={
+        PLAIN: {"epochs": 1.0, "limit": 4000},
+        RSMI: _SHORT
+        | {"limit": 3000, "lr": 5e-5, "settings": {"sigma": 1.0, "warmup": 0.0, "second_votes": 20}},
+        CERTIFIED: _SHORT | {"limit": 2000},
+    },
+    attacked=20,
+    certified=30,
+    draws=1000,
+)
+_TINY: dict[str, Any] = {"epochs": 1.0, "limit": 96, "limit_dev": 10, "limit_test": 20}
+QUICK = Cut(
+    training={
+        PLAIN: {"epochs": 1.0, "lr": 3e-4, "limit": 480, "limit_dev": 50, "limit_test": 100},
+        RSMI: _TINY | {"settings": {"second_votes": 5}},
+        CERTIFIED: _TINY | {"settings": {"votes": 5}},
+    },
+    attacked=3,
+    certified=3,
+    draws=100,
+)
 
 SENTENCES: tuple[tuple[str, str], ...] = (
     ("A gorgeous, witty film.", "positive"),
@@ -34,6 +76,9 @@ SENTENCES: tuple[tuple[str, str], ...] = (
 )
 """Written for the demo: plain praise, the same with typos, negation, concession, irony, contrast."""
 
+Watch = Callable[[str, str], AbstractContextManager[Callable[[Any], None] | None]]
+"""From («attack» or «certify», what it is) to a progress display; its value is called with the progress."""
+
 
 @dataclass(frozen=True)
 class DemoResult:
@@ -42,47 +87,72 @@ class DemoResult:
     report: Path
     runs: tuple[Path, ...]
     summaries: tuple[dict[str, Any], ...]
+    attacks: dict[str, dict[str, dict[str, Any]]]
+    """By model and recipe: the attack's summary."""
+    certificates: dict[str, dict[str, Any]]
+    """By model: the summary of its certificates."""
     seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "report": str(self.report),
+            "runs": list(self.summaries),
+            "attacks": self.attacks,
+            "certificates": self.certificates,
+            "seconds": self.seconds,
+        }
 
 
 def demo(
     out: str | Path | None = None,
     *,
     quick: bool = False,
-    defences: Sequence[str] = DEFENCES,
     say: Callable[[str], None] = lambda message: None,
+    watch: Watch = lambda kind, what: nullcontext(),
 ) -> DemoResult:
-    """Train, measure, predict and write ``report.html`` into ``out`` (demo, or demo-quick)."""
+    """Train, attack, certify and write ``report.html`` into ``out`` (demo, or demo-quick)."""
     folder = Path(out) if out is not None else Path("demo-quick" if quick else "demo")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file. Give --out a folder.")
     started = time.perf_counter()
-    configs = {defence: demo_config(defence, quick=quick) for defence in defences}
+    cut = QUICK if quick else FULL
+    runs = {defence: folder / defence for defence in cut.training}
+    configs = {defence: demo_config(defence, folder, quick=quick) for defence in runs}
     for defence, config in configs.items():
-        _refuse_other_run(folder / defence, config)
+        _refuse_other_run(runs[defence], config)
 
     from unfooled import assets
-    from unfooled.evaluate.page import render
-    from unfooled.evaluate.results import read_run
-    from unfooled.run.files import write_text
+    from unfooled.run.report import write_report
 
-    say("The encoder and the reviews")
-    for name in ("minilm", TASK):
+    def tell(message: str) -> None:
+        minutes, seconds = divmod(int(time.perf_counter() - started), 60)
+        say(f"{minutes}:{seconds:02} {message}")
+
+    tell("the encoder, the reviews, WordNet, the tagger")
+    for name in ("minilm", TASK, "wordnet", "tagger"):
         assets.path(name)
     for defence, config in configs.items():
-        _train_and_predict(folder / defence, config, say)
-    say("The page")
-    runs = tuple(folder / defence for defence in defences)
-    read = [read_run(run) for run in runs]
-    report = folder / "report.html"
-    write_text(report, render(read))
-    return DemoResult(report, runs, tuple(run.summary() for run in read), time.perf_counter() - started)
+        _train_and_predict(runs[defence], config, tell)
+    attacks = {defence: _attacked(runs[defence], defence, cut, tell, watch) for defence in ATTACKED}
+    certificates = {CERTIFIED: _certified(runs[CERTIFIED], cut, tell, watch)}
+    tell("the page")
+    written = write_report(list(runs.values()), folder / "report.html")
+    return DemoResult(
+        report=written.path,
+        runs=tuple(runs.values()),
+        summaries=written.runs,
+        attacks=attacks,
+        certificates=certificates,
+        seconds=time.perf_counter() - started,
+    )
 
 
-def demo_config(defence: str, *, quick: bool = False) -> TrainConfig:
-    """How the demo trains a defence."""
-    settings = SETTINGS.get(defence, {}) | (QUICK if quick else {})
-    return make_config({"task": TASK, "defence": defence} | settings)
+def demo_config(defence: str, folder: Path, *, quick: bool = False) -> TrainConfig:
+    """How the demo trains a defence: the plain model from the encoder, the others from the plain model."""
+    settings = {"task": TASK, "defence": defence, **(QUICK if quick else FULL).training[defence]}
+    if defence != PLAIN:
+        settings["encoder"] = str(folder / PLAIN)
+    return make_config(settings)
 
 
 def _refuse_other_run(folder: Path, config: TrainConfig) -> None:
@@ -90,7 +160,9 @@ def _refuse_other_run(folder: Path, config: TrainConfig) -> None:
     if not (folder / "config.yaml").is_file():
         return
     before, now = read_config(folder / "config.yaml"), config.to_dict()
-    changed = sorted(name for name in now if before.get(name) != now[name])
+    # The folder may have been moved, and with it the plain model that the others were trained from.
+    moved = {"encoder"} if config.defence != PLAIN else set()
+    changed = sorted(name for name in now.keys() - moved if before.get(name) != now[name])
     if changed:
         raise UsageError(
             f"{folder} holds a run with other settings ({', '.join(changed)}). Delete it, or choose another "
@@ -98,17 +170,16 @@ def _refuse_other_run(folder: Path, config: TrainConfig) -> None:
         )
 
 
-def _train_and_predict(folder: Path, config: TrainConfig, say: Callable[[str], None]) -> None:
+def _train_and_predict(folder: Path, config: TrainConfig, tell: Callable[[str], None]) -> None:
     from unfooled.run.folder import MARKER, load
     from unfooled.run.train import train
 
     if (folder / MARKER).is_file():
-        say(f"{config.defence}: trained before, used as it is ({folder})")
+        tell(f"{config.defence}: trained before, used as it is ({folder})")
         classifier = load(folder, device=config.device, precision=config.precision)
     else:
-        say(f"{config.defence}: training and measuring ({folder})")
+        tell(f"{config.defence}: training on {config.limit:,} reviews and measuring ({folder})")
         classifier = train(folder, **config.to_dict())
-    say(f"{config.defence}: a dozen predictions")
     write_predictions(folder, config, classifier)
 
 
@@ -133,3 +204,46 @@ def write_predictions(folder: Path, config: TrainConfig, classifier: Any) -> Non
         for (text, truth, source), answer in zip(rows, answers, strict=True)
     ]
     write_text(folder / "predictions.jsonl", "\n".join(lines) + "\n")
+
+
+def _attacked(
+    run: Path, defence: str, cut: Cut, tell: Callable[[str], None], watch: Watch
+) -> dict[str, dict[str, Any]]:
+    """The summary of every recipe, and what they do to the hidden states."""
+    from unfooled.run.attack import attack
+    from unfooled.run.representations import represent
+
+    answers = ATTACKED[defence]
+    options = "".join(f" --predictor-set {name}={value}" for name, value in answers.items())
+    found = {}
+    for recipe in ATTACKS:
+        tell(f"{defence}: attacked with {recipe}, {cut.attacked} test texts")
+        with watch("attack", f"{defence} {recipe}") as on_progress:
+            found[recipe] = attack(
+                run,
+                recipe=recipe,
+                limit=cut.attacked,
+                predictor_settings=answers,
+                command=f"unfooled attack {run} --recipe {recipe} --limit {cut.attacked}{options}",
+                on_progress=on_progress,
+            ).summary
+    represent(run, command=f"unfooled represent {run}")
+    return found
+
+
+def _certified(run: Path, cut: Cut, tell: Callable[[str], None], watch: Watch) -> dict[str, Any]:
+    from unfooled.run.certify import certify
+
+    tell(f"{CERTIFIED}: certificates for {cut.certified} test texts")
+    command = f"unfooled certify {run} --threat {THREAT} --adaptive --n {cut.draws} --limit {cut.certified}"
+    with watch("certify", THREAT) as on_progress:
+        report = certify(
+            run,
+            threat=THREAT,
+            adaptive=True,
+            n=cut.draws,
+            limit=cut.certified,
+            command=command,
+            on_progress=on_progress,
+        )
+    return dict(report.summary)
