@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEXTATTACK := .venv-textattack
+ART := .venv-art
 
-.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi benchmark-attacks textattack-venv clean
+.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
 
 help:
 	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (under 10 minutes on 2 free cores)"
@@ -16,6 +17,8 @@ help:
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
 	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
 	@echo "make benchmark-attacks RUN=…  attack speed against TextAttack"
+	@echo "make art-venv        ART in its own environment, for the certificate benchmark"
+	@echo "make benchmark-certify RUN=…  certificates: our samplers against bare forwards and ART"
 	@echo "make clean           remove the environments and caches"
 
 venv: $(STAMP)
@@ -56,5 +59,18 @@ benchmark-attacks: venv textattack-venv
 	@test -n "$(RUN)" || { echo "Name a plain movie-reviews run: make benchmark-attacks RUN=runs/plain"; exit 2; }
 	$(BIN)/python benchmarks/attack_speed.py --run $(RUN)
 
+art-venv: $(ART)/.installed
+
+$(ART)/.installed: benchmarks/requirements-art.txt
+	@test -x $(ART)/bin/python || $(PYTHON) -m venv $(ART)
+	$(ART)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-art.txt
+	@touch $@
+
+# Without ART the rest is measured all the same, and says so.
+benchmark-certify: venv
+	@test -n "$(RUN)" || { echo "Name a run of single texts: make benchmark-certify RUN=runs/noise"; exit 2; }
+	-@$(MAKE) art-venv
+	$(BIN)/python benchmarks/certify_speed.py --run $(RUN)
+
 clean:
-	rm -rf $(VENV) $(TEXTATTACK) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info
+	rm -rf $(VENV) $(TEXTATTACK) $(ART) .pytest_cache .mypy_cache .ruff_cache .hypothesis build src/*.egg-info

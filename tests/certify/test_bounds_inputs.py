@@ -20,6 +20,7 @@ RADII = {
     "pixeldp": lambda p, q, s: bounds.pixeldp_l2(p, q, s),
     "composed": lambda p, q, s: bounds.composed_l2(p, q, [s, 2 * s]),
     "composed-linf": lambda p, q, s: bounds.composed_linf(p, q, [s, 2 * s], 10),
+    "composed-each-word": lambda p, q, s: bounds.composed_each_word(p, q, [s, 2 * s], 10),
 }
 every_radius = pytest.mark.parametrize("radius", RADII.values(), ids=RADII.keys())
 CONTINUOUS = [bounds.gaussian_l2, bounds.renyi_l2, bounds.laplace_l1, bounds.pixeldp_l2]
@@ -75,6 +76,9 @@ def test_other_impossible_arguments_are_refused_by_name() -> None:
         (lambda: bounds.composed_l2(0.9, 0.1, 0.5), "sigmas"),
         (lambda: bounds.composed_linf(0.9, 0.1, [0.5], 0), "dim"),
         (lambda: bounds.composed_linf(0.9, 0.1, [0.5], 2.5), "dim"),
+        (lambda: bounds.composed_each_word(0.9, 0.1, [0.5], 0), "positions"),
+        (lambda: bounds.composed_each_word(0.9, 0.1, [0.5], 2.5), "positions"),
+        (lambda: bounds.composed_each_word(0.9, 0.1, [], 3), "sigmas"),
         (lambda: bounds.split_noise(0.5, 0.4), "sigma_1"),
         (lambda: bounds.masked_words(0.9, 5, 6), "kept_words"),
         (lambda: bounds.masked_words(0.9, 5, -1), "kept_words"),

@@ -20,6 +20,10 @@ def test_distances_are_those_of_the_embeddings_rounded_up() -> None:
         true = [np.linalg.norm(move, ord=order) for move in moves]
         np.testing.assert_allclose(found, true, rtol=1e-8)
         assert (found >= true).all() and found[1] == 0
+    found = distances(table, original, variants, norm="each-word")
+    true = [np.linalg.norm(move.reshape(4, 6), axis=1).max() for move in moves]
+    np.testing.assert_allclose(found, true, rtol=1e-8)
+    assert (found >= true).all()
 
 
 def test_any_choice_of_so_many_words_stays_inside_and_one_more_may_not() -> None:
@@ -42,6 +46,6 @@ def test_words_without_substitutes_are_no_words() -> None:
     assert words_covered([3.0, 4.0], 5.0 + 1e-6) == 2
 
 
-@pytest.mark.parametrize("norm", ["l2", "l1", "linf"])
+@pytest.mark.parametrize("norm", ["l2", "l1", "linf", "each-word"])
 def test_nothing_to_measure(norm: str) -> None:
     assert len(distances(np.ones((3, 2)), [1, 2], [], norm=norm)) == 0

@@ -50,7 +50,14 @@ def resolved(classifier: TextClassifier, **settings: Any) -> CertifiedRsmi:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"sigma_1": 1.0, "masked_tokens": 3}, {"masked_tokens": 0}], ids=str
+    "settings",
+    [
+        {},
+        {"sigma_1": 1.0, "masked_tokens": 3},
+        {"masked_tokens": 0},
+        {"masked_tokens": 2, "threat": "each-word"},
+    ],
+    ids=str,
 )
 def test_training_input_is_the_predictors_for_the_same_draws(
     classifier: TextClassifier,

@@ -36,7 +36,7 @@ def test_overview_names_what_it_does_and_the_threats_it_is_trained_for(name: str
     assert summary == DEFENCES[name].summary
     assert predictor.startswith("`")
     certified = {threat for threat, names in TRAINED_FOR.items() if name in names}
-    assert set(re.findall(r"\b(?:l1|l2|linf|words|synonyms)\b", threats)) == certified
+    assert set(re.findall(r"\b(?:l1|l2|linf|each-word|words|synonyms)\b", threats)) == certified
 
 
 def test_the_page_lists_the_defences_and_no_others() -> None:

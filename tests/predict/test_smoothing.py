@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
+from unfooled.certify.bounds import masked_noise
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TextClassifier
 from unfooled.predict import CertifiedMasked, RandomWordMask, SynonymVote, Vote
@@ -35,13 +36,16 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.fixture(params=["gaussian", "laplace", "block too", "certified-masked", "random-mask", "safer"])
+@pytest.fixture(
+    params=["gaussian", "laplace", "block too", "certified-masked", "each-word", "random-mask", "safer"]
+)
 def transformation(request: pytest.FixtureRequest, table: str) -> Any:
     return {
         "gaussian": EmbeddingNoise(1.0),
         "laplace": EmbeddingNoise(0.7, "laplace"),
         "block too": EmbeddingNoise(0.5, "gaussian", (1,)),
         "certified-masked": CertifiedMasked(sigma=0.8, masked_tokens=2),
+        "each-word": CertifiedMasked(sigma=0.8, masked_tokens=3, threat="each-word"),
         "random-mask": RandomWordMask(kept=0.4),
         "safer": SynonymVote(table=table),
     }[request.param]
@@ -183,6 +187,35 @@ def test_average_of_two_looks_has_the_stated_noise(bert: TextClassifier) -> None
     assert len({tuple(row.nonzero().flatten().tolist()) for row in masked}) > 1  # each draw has its own
     error = (average - clean)[~masked]
     assert float(error.std()) == pytest.approx(0.5, rel=0.03)
+
+
+@pytest.mark.parametrize("masked_tokens", [1, 3, 4])
+def test_a_look_behind_a_mask_has_the_noise_that_every_word_by_a_little_needs(
+    bert: TextClassifier, masked_tokens: int
+) -> None:
+    """Special tokens are noised alike, but do not count; with all words hidden there is nothing to blur."""
+    (item,) = bert.encode(["the story is good"])
+    batch = bert.batch([item] * 400)
+    clean = bert.embed(batch.ids).detach()
+    noise = torch.randn(400, 2, *clean.shape[1:], generator=torch.Generator().manual_seed(0))
+    first, second = CertifiedMasked(sigma=0.5, sigma_1=0.8).sigmas
+
+    def averaged(**threat: Any) -> torch.Tensor:
+        return masked_average(
+            bert, batch, clean, noise=noise, sigmas=(first, second), masked_tokens=masked_tokens, **threat
+        ).detach()
+
+    average = averaged(threat="each-word")
+    mask = bert.embed(torch.tensor([[bert.mask_token_id]]))[0, 0].detach()
+    masked = (average == mask).all(dim=-1)
+    assert torch.equal(masked, (averaged() == mask).all(dim=-1))  # the same mask
+    error = (average - clean)[~masked]
+    if masked_tokens == 4:
+        assert not error.any()
+        return
+    shown = masked_noise(second, 4, masked_tokens)
+    assert float(error.std()) == pytest.approx((first**-2 + shown**-2) ** -0.5, rel=0.03)
+    assert float(error.std()) < 0.48  # less than σ
 
 
 def test_the_mask_depends_on_the_first_look_alone(bert: TextClassifier) -> None:

@@ -27,6 +27,7 @@ Radius = Callable[[float, float], float]
 BOUNDS = {
     "l2": ("gaussian", "renyi", "pixeldp", "composed"),
     "linf": ("gaussian", "renyi", "pixeldp", "composed"),
+    "each-word": ("gaussian", "renyi", "pixeldp", "composed"),
     "l1": ("laplace",),
     "words": ("masking",),
     "synonyms": ("overlap",),
@@ -75,7 +76,10 @@ def the_rest(p_top: float) -> float:
 
 
 def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], dim: int) -> Radii:
-    """ℓ2, ℓ1 or ℓ∞ radii under noise; ``sigmas`` are the steps of the prediction, ``dim`` its coordinates."""
+    """Radii of distances under noise; ``sigmas`` are the steps of the prediction.
+
+    ``dim`` counts what may move at once: coordinates for linf, word tokens for each-word.
+    """
     total = composed_sigma(sigmas)
     every: dict[str, Radius] = {
         "gaussian": lambda top, second: gaussian_l2(top, second, total),
@@ -85,9 +89,9 @@ def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], 
         "laplace": lambda top, second: laplace_l1(top, second, sigmas[0]),
     }
     chosen = {name: every[name] for name in bounds}
-    if threat != "linf":
+    if threat not in ("linf", "each-word"):
         return Radii(chosen)
-    # |v|_2 ≤ √d·|v|_∞
+    # |v|_2 ≤ √d·max |v_i|, for d numbers and for d vectors alike
     share = (1 - 2 * SLACK) / math.sqrt(dim)
     return Radii({name: _times(radius, share) for name, radius in chosen.items()})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-THREATS = ("l2", "l1", "linf", "synonyms", "words")
+THREATS = ("l2", "l1", "linf", "each-word", "synonyms", "words")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,13 @@ TEXT = {
         "largest embedding change",
         "every text of the same length in tokens none of whose embedding coordinates differs from this one's "
         "by more than {r}",
+        _NOISE_LIMITS,
+    ),
+    "each-word": Threat(
+        "each-word",
+        "embedding distance of each word",
+        "every text of the same length in tokens in which no token's embedding lies further than a Euclidean "
+        "distance of {r} from this one's, all of them changed at once",
         _NOISE_LIMITS,
     ),
     "synonyms": Threat(

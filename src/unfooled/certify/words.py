@@ -22,7 +22,8 @@ def distances(
     """How far each variant lies from the original, rounded up.
 
     ``embeddings`` is the table ``(vocabulary, width)``, ``original`` token ids, ``variants`` token ids of
-    the same length, ``(variants, tokens)``. The norm is over all coordinates of all tokens: l2, l1 or linf.
+    the same length, ``(variants, tokens)``. The norm is over all coordinates of all tokens, l2, l1 or linf,
+    or the largest Euclidean distance of a token, each-word.
     """
     ids, others = np.asarray(original), np.asarray(variants, dtype=np.int64).reshape(-1, len(original))
     found = np.zeros(len(others))
@@ -33,6 +34,8 @@ def distances(
             continue
         if norm == "l2":
             found[number] = math.sqrt(math.fsum((moved**2).ravel().tolist()))
+        elif norm == "each-word":
+            found[number] = np.sqrt((moved**2).sum(axis=1)).max()
         else:
             found[number] = moved.sum() if norm == "l1" else moved.max()
     return found * _ROUNDED_UP

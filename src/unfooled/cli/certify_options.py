@@ -13,7 +13,9 @@ Texts = Annotated[
 Pair = Annotated[list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")]
 Threat = Annotated[
     str,
-    typer.Option(help="Tampering to certify against: l2, l1, linf (embeddings), synonyms or words."),
+    typer.Option(
+        help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms or words."
+    ),
 ]
 Radius = Annotated[
     float | None, typer.Option(help="Ask only whether this radius (distance, or words) is certified.")
@@ -24,8 +26,8 @@ Alpha = Annotated[float, typer.Option(help="Probability that a certificate is wr
 Bound = Annotated[
     str | None,
     typer.Option(
-        help="Bound, or several from the same votes: gaussian, renyi, pixeldp, composed (l2, linf); laplace "
-        "(l1). The first is certified."
+        help="Bound, or several from the same votes: gaussian, renyi, pixeldp, composed (l2, linf, "
+        "each-word); laplace (l1). The first is certified."
     ),
 ]
 Adaptive = Annotated[bool, typer.Option("--adaptive", help="Stop drawing when the question is decided.")]

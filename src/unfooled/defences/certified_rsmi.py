@@ -23,6 +23,7 @@ from unfooled.defences.scale import default_sigma, risen
 from unfooled.models import Batch, TextClassifier
 from unfooled.predict import CertifiedMasked
 from unfooled.predict.smoothing import masked_average
+from unfooled.predict.smoothing.certified_masked import Calibration
 from unfooled.settings import setting
 
 
@@ -45,6 +46,9 @@ class CertifiedRsmi:
         None, "Noise of the first look (σ₁), above σ; σ·√2, half of the budget, if not given", at_least=0
     )
     masked_tokens: int = setting(1, "Masked tokens (M)", at_least=0)
+    threat: Calibration = setting(
+        "l2", "What the second look's noise is enough for: l2, or each-word (less noise behind a mask)"
+    )
     warmup: float = setting(
         0.5, "Share of training over which the noise and M rise from nothing", at_least=0, at_most=1
     )
@@ -65,7 +69,7 @@ class CertifiedRsmi:
         """The average of two fresh looks, masked; ``share`` of the noise and of the masked tokens."""
         clean = classifier.embed(batch.ids)
         rows, tokens, width = clean.shape
-        # The weights of the looks depend on σ₁ : σ₂ alone, so a smaller σ is the same looks with less noise.
+        # The weights of the looks depend on σ₁ : σ₂ and the mask, so with a smaller σ they are the same.
         noise = share * torch.randn(rows, 2, tokens, width, dtype=clean.dtype, device=clean.device)
         training = classifier.model.training
         classifier.model.eval()  # the mask is a measurement: without dropout
@@ -77,6 +81,7 @@ class CertifiedRsmi:
                 noise=noise * batch.mask[:, None, :, None],
                 sigmas=self.predictor(classifier).sigmas,
                 masked_tokens=round(share * self.masked_tokens),
+                threat=self.threat,
             )
         finally:
             classifier.model.train(training)
@@ -84,5 +89,9 @@ class CertifiedRsmi:
     def predictor(self, classifier: TextClassifier) -> CertifiedMasked:
         assert self.sigma is not None
         return CertifiedMasked(
-            sigma=self.sigma, sigma_1=self.sigma_1, masked_tokens=self.masked_tokens, votes=self.votes
+            sigma=self.sigma,
+            sigma_1=self.sigma_1,
+            masked_tokens=self.masked_tokens,
+            threat=self.threat,
+            votes=self.votes,
         )

@@ -26,16 +26,26 @@ SALIENCY_STREAM = 0
 
 def rank_tokens(gradient: Tensor, maskable: Tensor, count: int) -> list[list[int]]:
     """The up to ``count`` most salient maskable positions of each row, most salient first."""
+    indices, chosen = _top(gradient, maskable, count)
+    return [
+        [position for position, own in zip(positions, flags, strict=True) if own]
+        for positions, flags in zip(indices.tolist(), chosen.tolist(), strict=True)
+    ]
+
+
+def most_salient(gradient: Tensor, maskable: Tensor, count: int) -> Tensor:
+    """The same positions as a mask, ``(rows, tokens)``."""
+    indices, chosen = _top(gradient, maskable, count)
+    return torch.zeros_like(maskable).scatter(1, indices, chosen)
+
+
+def _top(gradient: Tensor, maskable: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The ``count`` leading positions of each row, and which of them may be masked."""
     scores = gradient.float().norm(dim=-1).masked_fill(~maskable, -1.0)
     # A stable sort: a confident model's gradients may all be zero, and the order of equals must not
     # depend on the padding.
     top = scores.sort(dim=-1, descending=True, stable=True)
-    return [
-        [position for position, score in zip(positions, values, strict=True) if score >= 0]
-        for positions, values in zip(
-            top.indices[:, :count].tolist(), top.values[:, :count].tolist(), strict=True
-        )
-    ]
+    return top.indices[:, :count], top.values[:, :count] >= 0
 
 
 def salient_positions(

@@ -182,6 +182,7 @@ def _certified(
         reason = reasons[number]
         if not reason and not any(own.maskable):
             reason = "the text has nothing to read (only spaces or control characters)"
+        reason = reason or chosen.refusal(own)
         if reason:
             yield number, refused_certificate(item, chosen.threat, reason)
         else:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 TRAINED_FOR = {
     "l2": ("noise-augment", "stability", "certified-rsmi"),
     "linf": ("noise-augment", "stability", "certified-rsmi"),
+    "each-word": ("noise-augment", "stability", "certified-rsmi"),
     "l1": ("noise-augment", "stability"),
     "words": ("random-mask",),
     "synonyms": ("safer",),
@@ -97,8 +98,23 @@ class Chosen:
             return of_words
         sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
         width = embedding_table(classifier.text, tokens=1).shape[1]
-        return lambda number: noise_radii(
-            self.threat, self.bounds, sigmas=sigmas, dim=max(1, len(encoded[number])) * width
+
+        def of_noise(number: int) -> Radii:
+            # Special tokens take noise but cannot be moved: no text puts others in their places.
+            each_word = self.threat == "each-word"
+            moving = sum(encoded[number].maskable) if each_word else len(encoded[number]) * width
+            return noise_radii(self.threat, self.bounds, sigmas=sigmas, dim=max(1, moving))
+
+        return of_noise
+
+    def refusal(self, encoded: Encoded) -> str:
+        """Why nothing should be promised for this input; empty if it may."""
+        what, words = self.transformation, sum(encoded.maskable)
+        if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
+            return ""
+        return (
+            f"the mask hides all of the text's word tokens ({words}; masked_tokens is {what.masked_tokens}): "
+            "an answer that looks at none of them says nothing"
         )
 
 
@@ -155,6 +171,12 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
             raise UsageError(
                 "certified-masked adds Gaussian noise, which has no l1 certificate. Use --threat l2, or a "
                 "run with Laplace noise: --defence noise-augment --set kind=laplace."
+            )
+        if threat == "l2" and predictor.threat == "each-word":
+            raise UsageError(
+                "The second look of this run has less noise behind its mask (threat=each-word): enough where "
+                "every word moves a little, not where one word moves by all of an l2 radius. Use --threat "
+                "each-word or linf, or give it all of its noise: --predictor-set threat=l2."
             )
         return predictor, []
     remedy = (

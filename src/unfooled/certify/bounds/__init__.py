@@ -11,7 +11,13 @@ round down: where rounding could matter at all, the number is the smaller one.
 
 from __future__ import annotations
 
-from unfooled.certify.bounds.composed import composed_l2, composed_linf, split_noise
+from unfooled.certify.bounds.composed import (
+    composed_each_word,
+    composed_l2,
+    composed_linf,
+    masked_noise,
+    split_noise,
+)
 from unfooled.certify.bounds.gaussian import gaussian_l2, gaussian_l2_probability
 from unfooled.certify.bounds.laplace import laplace_l1
 from unfooled.certify.bounds.pixeldp import pixeldp_l2
@@ -21,11 +27,13 @@ from unfooled.certify.bounds.words import masked_words, synonym_words
 
 __all__ = [
     "UnsoundBoundWarning",
+    "composed_each_word",
     "composed_l2",
     "composed_linf",
     "gaussian_l2",
     "gaussian_l2_probability",
     "laplace_l1",
+    "masked_noise",
     "masked_words",
     "pixeldp_l2",
     "renyi_l2",

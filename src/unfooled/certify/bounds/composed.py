@@ -1,7 +1,8 @@
 """Several noisy looks at one input, each free to depend on the ones before: Adaptive Randomized Smoothing.
 
-Propositions 2.1 and 2.2: Gaussian steps σ₁ … σ_k compose to one of (Σσᵢ⁻²)^(−½), with no price for
-adaptivity, and whatever is computed from the looks alone (a mask, a classifier) is post-processing.
+Propositions 2.1 and 2.2 (the latter moved from coordinates to words, too): Gaussian steps σ₁ … σ_k compose
+to one of (Σσᵢ⁻²)^(−½), with no price for adaptivity, and whatever is computed from the looks alone (a mask, a
+classifier) is post-processing.
 """
 
 from __future__ import annotations
@@ -36,6 +37,32 @@ def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim:
     top, second = probabilities(p_top, p_second)
     root = np.sqrt(whole("dim", dim, at_least=1).astype(np.float64))
     return given_back(scaled(together(sigmas), normal_gap(top, second) / 2 / root))
+
+
+def composed_each_word(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, positions: ArrayLike) -> Any:
+    """R = ℓ2 radius / √positions, with masked steps allowed to shrink their noise (:func:`masked_noise`).
+
+    Guarantee: the same answer for every input none of whose ``positions`` vectors moved by more than R, each
+    measured by itself and all allowed to move at once, provided step i adds N(0, σᵢ²I) to them or, where a
+    mask computed from earlier steps alone hides M, N(0, masked_noise(σᵢ, positions, M)²I) to the rest.
+    """
+    top, second = probabilities(p_top, p_second)
+    root = np.sqrt(whole("positions", positions, at_least=1).astype(np.float64))
+    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2 / root))
+
+
+def masked_noise(sigma: ArrayLike, positions: ArrayLike, masked: ArrayLike) -> Any:
+    """σ·√((T − M)/T), rounded up: the noise of a step that M of its T ``positions`` are hidden from.
+
+    Guarantee: where every position may move by at most r, such a step tells the two inputs apart no better
+    than one with noise σ on all T, whatever r is. M must leave a position to look at.
+    """
+    noise = positive("sigma", sigma)
+    total, hidden = whole("positions", positions, at_least=1), whole("masked", masked)
+    noise, total, hidden = np.broadcast_arrays(noise, total, hidden)
+    if (hidden >= total).any():
+        raise ValueError("masked must be below positions: a step that sees no position needs no noise.")
+    return given_back(noise * np.sqrt((total - hidden) / total) * (1 + SLACK))
 
 
 def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> Any:
