@@ -32,7 +32,7 @@ def recipe() -> Iterator[None]:
     """A recipe that needs no lexicon, and a page that needs no chart library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(RECIPES, "swap", Swap)
-        patch.setattr("unfooled.run.report.chart_library", lambda: None)
+        patch.setattr("unfooled.run.report.chart_library", lambda: None, raising=False)
         yield
 
 
@@ -335,6 +335,17 @@ def test_other_scale_is_refused_by_name(plan: dict[str, Any], finished: Path) ->
     plan["attacks"][0]["limit"] = 80
     with pytest.raises(UsageError, match=r"run with --scale 1, now it is 0\.1"):
         benchmark(plan, finished, scale=0.1)
+
+
+def test_page_has_the_names_of_the_plan_the_scale_and_the_published_figures(
+    plan: dict[str, Any], own: Path
+) -> None:
+    figure = {"task": "reviews", "model": "Their LSTM", "defence": "rsmi", "attack": "swap", "racc": 12.3}
+    plan = {**plan, "published": {"source": "Nobody 2000", "figures": [figure]}}
+    page = Path(benchmark(plan, own, scale=0.5)["report"]).read_text(encoding="utf-8")
+    assert "run at scale 0.5" in page
+    (row,) = [line for line in page.split("<tr") if "Their LSTM" in line]
+    assert "12.3" in row and RSMI in row, "ours stands beside theirs"
 
 
 def test_new_cells_are_added_and_those_left_out_are_remembered(

@@ -307,7 +307,7 @@ def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
     plan = make_plan(
         {
             **BASE,
-            "train": {"limit": 4000, "limit_dev": 600, "limit_test": 1000},
+            "train": {"limit": 8000, "limit_dev": 600, "limit_test": 1000},
             "tasks": ["movie-reviews", {"name": "imdb", "limit": 100}],
             "defences": ["standard", {"name": "random-mask", "train": {"limit": 3000}}],
             "attacks": [{"recipe": "pwws", "limit": 1000}, {"recipe": "bae", "limit": 4}],
@@ -318,9 +318,9 @@ def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
     )
     small = scaled(plan, 0.1)
     limits = {key: small.tasks[0].values[key] for key in ("limit", "limit_dev", "limit_test")}
-    assert limits == {"limit": 400, "limit_dev": 60, "limit_test": 100}
+    assert limits == {"limit": 800, "limit_dev": 60, "limit_test": 100}
     assert small.tasks[1].values["limit"] == 100, "what was below the least stays"
-    assert small.defences[1].train["limit"] == 300
+    assert small.defences[1].train["limit"] == LEAST["limit"]
     assert [one.limit for one in small.attacks] == [100, 4]
     assert (small.certificates[0].n, small.certificates[0].n0, small.certificates[0].limit) == (1000, 20, 50)
     assert small.stability is not None and (small.stability.repeats, small.stability.limit) == (100, 30)
@@ -332,15 +332,15 @@ def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
 
 
 def test_scale_of_data_without_a_limit_is_that_of_its_size(tmp_path: Path) -> None:
-    rows = "".join(f"word {number} of the text,{'up' if number % 2 else 'down'}\n" for number in range(3000))
+    rows = "".join(f"word {number} of the text,{'up' if number % 2 else 'down'}\n" for number in range(6000))
     (tmp_path / "own.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     plan = make_plan(
         {**BASE, "tasks": [{"name": "own", "data": str(tmp_path / "own.csv")}], "attacks": [
             {"recipe": "pwws", "limit": None}]}
     )  # fmt: skip
     small = scaled(plan, 0.2)
-    # 3,000 rows: 375 for test, of the others 262 (a tenth) for dev.
-    assert small.tasks[0].values["limit"] == round(0.2 * 2363)
-    assert small.tasks[0].values["limit_dev"] == 52
-    assert small.tasks[0].values["limit_test"] == 75
-    assert small.attacks[0].limit == 75
+    # 6,000 rows: 750 for test, of the others 525 (a tenth) for dev.
+    assert small.tasks[0].values["limit"] == round(0.2 * 4725)
+    assert small.tasks[0].values["limit_dev"] == 105
+    assert small.tasks[0].values["limit_test"] == 150
+    assert small.attacks[0].limit == 150

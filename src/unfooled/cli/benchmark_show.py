@@ -102,11 +102,13 @@ def show_result(result: Mapping[str, Any]) -> None:
         out.print(f"Published, not ours: {published['source']}{note}", markup=False, soft_wrap=True)
     if result["scale"] != 1:
         out.print(f"Sizes were scaled by {result['scale']:g}: a trial, not a result.", soft_wrap=True)
-    for record in result["cells"]:
-        if record["status"] != "done":
-            note = f": {record['message']}" if record["message"] else ""
-            line = f"{record['status']}: {record['name']}{note}"
+    left = [record for record in result["cells"] if record["status"] != "done"]
+    for record in left:
+        if record["message"]:
+            line = f"{record['status']}: {record['name']}: {record['message']}"
             out.print(line, style=_STYLES[record["status"]], markup=False, soft_wrap=True)
+    if silent := sum(not record["message"] for record in left):
+        out.print(f"{silent} of {len(result['cells'])} cells have not begun.", soft_wrap=True)
     if result["report_problem"]:
         out.print(
             f"The report could not be written: {result['report_problem']}", markup=False, soft_wrap=True

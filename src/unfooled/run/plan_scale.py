@@ -9,7 +9,7 @@ from typing import Any
 from unfooled.run.plan import Plan, TaskPlan
 
 LEAST = {
-    "limit": 200,
+    "limit": 500,
     "limit_dev": 50,
     "limit_test": 50,
     "inputs": 10,

@@ -31,18 +31,20 @@ def read_report_data(paths: Sequence[Path]) -> ReportData:
     loose: dict[Path, Path] = {}
     logged: dict[Path, Path] = {}
     benchmarks = []
+    planned: dict[Path, Mapping[str, Any]] = {}
     for path in dict.fromkeys(map(Path, paths)):
         if (path / BENCHMARK).is_file():
             benchmarks.append(_benchmark(path))
             for marker in sorted(path.glob("runs/*/unfooled.json")):
                 runs.setdefault(marker.parent.resolve(), marker.parent)
+            planned |= {(path / str(cell.get("run"))).resolve(): cell for cell in benchmarks[-1].cells}
         elif path.suffix.lower() == ".csv" and not path.is_dir():
             logged.setdefault(path.resolve(), path)
         elif (path / ATTACK).is_file() or (path / CERTIFICATE).is_file():
             loose.setdefault(path.resolve(), path)
         else:
             runs.setdefault(path.resolve(), path)
-    models = [_model(folder) for folder in runs.values()]
+    models = [_as_planned(_model(folder), planned.get(place)) for place, folder in runs.items()]
     models = _with_loose(models, list(loose.values()))
     return ReportData(
         with_distinct_names(models),
@@ -66,6 +68,13 @@ def _model(folder: Path) -> Model:
         _json(repeated, _check_stability) if repeated else None,
         _json(states, _check_states) if states.is_file() else None,
     )
+
+
+def _as_planned(model: Model, cell: Mapping[str, Any] | None) -> Model:
+    """The task and the defence by the names that the plan of its benchmark gives them."""
+    if cell is None or model.run is None or not (cell.get("task") and cell.get("defence")):
+        return model
+    return replace(model, run=replace(model.run, task=str(cell["task"]), defence=str(cell["defence"])))
 
 
 def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]:
@@ -167,8 +176,9 @@ def _benchmark(folder: Path) -> Benchmark:
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise UserError(f"{folder / PLAN} cannot be read ({error}). Run the benchmark again.") from error
     published = plan.get("published") if isinstance(plan, dict) else None
+    scale = plan.get("scale", 1.0) if isinstance(plan, dict) else 1.0
     name = folder.resolve().name
-    return Benchmark(name, str(folder), _json(folder / BENCHMARK, cells), published or None)
+    return Benchmark(name, str(folder), _json(folder / BENCHMARK, cells), published or None, float(scale))
 
 
 def _check_stability(found: Any) -> Any:

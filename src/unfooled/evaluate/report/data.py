@@ -97,6 +97,8 @@ class Benchmark:
     folder: str
     cells: tuple[Mapping[str, Any], ...]
     published: Mapping[str, Any] | None = None
+    scale: float = 1.0
+    """By how much the sizes of its plan were cut for a trial."""
 
     def models(self) -> list[str]:
         return [str(cell.get("name", "")) for cell in self.cells]

@@ -23,6 +23,7 @@ def content(data: ReportData) -> Content:
         ],
         "no_obstinate": [model.name for model in models if not model.of_goal("obstinate")],
         "never_certified": [model.name for model in models if not model.certified],
+        "scaled": [one for one in data.benchmarks if one.scale != 1],
         "seeds": bool(seed_families(data)),
         "small": [run for run in data.runs if run.high - run.low > 0.1],
         "few": [
