@@ -7,13 +7,14 @@ STAMP := $(VENV)/.installed
 TEXTATTACK := .venv-textattack
 ART := .venv-art
 
-.PHONY: help venv demo test lint test-fast test-slow benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
+.PHONY: help venv demo test lint test-fast test-browser test-slow benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
 
 help:
 	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (under 10 minutes on 2 free cores)"
 	@echo "make test            everything CI checks: tests, ruff, mypy"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
+	@echo "make test-browser    the report in a real browser (needs Chromium)"
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
 	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
 	@echo "make benchmark-attacks RUN=…  attack speed against TextAttack"
@@ -32,7 +33,7 @@ demo: venv
 	$(BIN)/unfooled demo --out demo
 
 test: venv lint
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
 
 lint: venv
 	$(BIN)/ruff check .
@@ -40,7 +41,10 @@ lint: venv
 	$(BIN)/mypy
 
 test-fast: venv
-	$(BIN)/python -m pytest -m "not slow and not network" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow and not network and not browser" -n 2 --dist loadfile
+
+test-browser: venv
+	$(BIN)/python -m pytest -m browser
 
 test-slow: venv
 	$(BIN)/python -m pytest -m slow

@@ -131,6 +131,15 @@ def fashion_mnist(folder: Path) -> None:
         assert len(images) == 16 + rows * 28 * 28
 
 
+def vega(folder: Path) -> None:
+    for name, version in (("vega", "5.33.0"), ("vega-lite", "5.23.0"), ("vega-embed", "6.29.0")):
+        source = (folder / f"{name}.min.js").read_text("utf-8")
+        assert f'"{version}"' in source
+        # It goes into a page as it is.
+        assert not any(mark in source.lower() for mark in ("</script", "<!--"))
+    assert "University of Washington" in (folder / "LICENSE").read_text("utf-8")
+
+
 LOADERS = {
     "minilm": minilm,
     "movie-reviews": movie_reviews,
@@ -145,6 +154,7 @@ LOADERS = {
     "use": use,
     "mnist": mnist,
     "fashion-mnist": fashion_mnist,
+    "vega": vega,
 }
 
 

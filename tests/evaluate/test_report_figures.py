@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unfooled.evaluate.figures import HEIGHT, WIDTH, Series, accuracy_bar, line_chart, ticks
+from unfooled.evaluate.point_figures import Point, Value, scatter_chart, value_chart
 
 finite = st.floats(-1e6, 1e6)
 
@@ -68,3 +69,55 @@ def test_accuracy_axis_is_not_magnified() -> None:
     labels = [mark.text for mark in root.findall("text") if mark.get("class") == "y"]
     assert len(labels) == len(set(labels))
     assert int(str(labels[-1])[:-1]) - int(str(labels[0])[:-1]) >= 10
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12),
+    st.booleans(),
+)
+def test_values_and_their_intervals_lie_inside_the_chart(
+    numbers: list[tuple[float, float, float]], percent: bool
+) -> None:
+    rows = [Value("a", sorted(n)[1], sorted(n)[0], sorted(n)[2], marks=n) for n in numbers]
+    root = parsed(value_chart(rows, title="RAcc", percent=percent))
+    height = float(str(root.get("viewBox")).split()[3])
+    dots = root.findall("circle")
+    assert len(dots) == len(rows)
+    for dot in dots:
+        assert 0 <= float(dot.get("cx", -1)) <= WIDTH
+        assert 0 <= float(dot.get("cy", -1)) <= height
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1e4), st.floats(0, 1)), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_points_lie_inside_the_chart_on_either_scale(points: list[tuple[float, float]], log: bool) -> None:
+    made = [Point("<b>", x, y, across=(x, x * 1.5), up=(y / 2, y)) for x, y in points]
+    root = parsed(scatter_chart(made, title="Cost", across="forwards", up="RAcc", log=log))
+    for dot in root.findall("circle"):
+        assert 0 <= float(dot.get("cx", -1)) <= WIDTH
+        assert 0 <= float(dot.get("cy", -1)) <= HEIGHT
+    assert root.findall("text")[-1].text == "<b>"
+
+
+def test_further_right_is_more_and_higher_is_more() -> None:
+    points = [Point("a", 1.0, 0.2), Point("b", 10.0, 0.4), Point("c", 100.0, 0.6)]
+    root = parsed(scatter_chart(points, title="Cost", across="x", up="y", log=True))
+    (x1, x2, x3), (y1, y2, y3) = (
+        [float(dot.get(name, 0)) for dot in root.findall("circle")] for name in ("cx", "cy")
+    )
+    assert x2 - x1 == pytest.approx(x3 - x2, abs=0.2)
+    assert y1 > y2 > y3
+
+
+def test_steps_keep_each_level_up_to_its_own_point() -> None:
+    # Certified accuracy between two radii is that of the larger one, never more.
+    points = [(0.0, 0.9), (1.0, 0.5), (2.0, 0.1)]
+    root = parsed(
+        line_chart([Series("a", points, 1)], title="Certified", percent=True, over="radius", steps=True)
+    )
+    (line,) = [path for path in root.findall("path") if "line" in str(path.get("class"))]
+    dots = [(dot.get("cx"), dot.get("cy")) for dot in root.findall("circle")]
+    (x0, y0), (x1, y1), (x2, y2) = dots
+    assert line.get("d") == f"M{x0} {y0}V{y1}H{x1}V{y2}H{x2}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unfooled.errors import UserError
-from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal, read_journal
 
 
 def test_results_are_kept_by_conditions_and_number(tmp_path: Path) -> None:
@@ -87,3 +87,28 @@ def test_another_process_reads_while_one_writes(tmp_path: Path) -> None:
 def test_fingerprint_goes_by_content_not_by_order() -> None:
     assert fingerprint({"a": 1, "b": (1, 2)}) == fingerprint({"b": [1, 2], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
+
+
+def test_reading_makes_no_file_and_sees_what_a_writer_has_finished(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    with open_journal(path, "results") as journal:
+        journal.add("a", 1, "first")
+    before = sorted(tmp_path.iterdir())
+    with read_journal(path, "results") as journal:
+        assert journal.get("a", 1) == "first"
+    assert sorted(tmp_path.iterdir()) == before
+    with open_journal(path, "results") as writer:
+        writer.add("a", 2, "second")
+        with read_journal(path, "results") as journal:
+            assert journal.read("a") == {1: "first", 2: "second"}
+
+
+def test_reading_never_writes(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    with open_journal(path, "results") as journal:
+        journal.add("a", 1, "first")
+    with pytest.raises(UserError, match="cannot be read"), read_journal(path, "results") as journal:
+        journal.add("a", 2, "second")
+    with pytest.raises(UserError, match="is missing"), read_journal(tmp_path / "none.sqlite", "results"):
+        pass
+    assert not (tmp_path / "none.sqlite").exists()

@@ -42,6 +42,11 @@ def read_report_data(paths: Sequence[Path]) -> ReportData:
             logged.setdefault(path.resolve(), path)
         elif (path / ATTACK).is_file() or (path / CERTIFICATE).is_file():
             loose.setdefault(path.resolve(), path)
+        elif (path / "journal.sqlite").is_file():
+            raise UserError(
+                f"{path} holds an attack or certification that is not finished (no {ATTACK} or "
+                f"{CERTIFICATE}). Run the same command again: it goes on."
+            )
         else:
             runs.setdefault(path.resolve(), path)
     models = [_as_planned(_model(folder), planned.get(place)) for place, folder in runs.items()]

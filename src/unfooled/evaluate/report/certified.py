@@ -17,6 +17,23 @@ def sign(threat: str) -> str:
     return SIGNS.get(threat, threat)
 
 
+def changes(threat: str) -> str:
+    """What a threat does, in two or three words."""
+    known = {
+        "words": "replaced words",
+        "synonyms": "listed synonyms",
+        "each-word": "small moves of every word's embedding",
+    }
+    return known.get(threat, f"{sign(threat)} changes of the embeddings")
+
+
+def at_least(radius: float, unit: str) -> str:
+    """``≥ 1 word``, ``≥ 0.2``."""
+    if unit == "words":
+        return f"≥ {radius:g} word" + ("" if radius == 1 else "s")
+    return f"≥ {radius:g}"
+
+
 def threats(data: ReportData) -> list[str]:
     """Every threat that some model was certified for."""
     return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))

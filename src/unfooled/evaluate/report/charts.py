@@ -15,6 +15,7 @@ from unfooled.evaluate.figures import Series, line_chart
 from unfooled.evaluate.point_figures import Point, Value, scatter_chart, value_chart
 
 Spec = dict[str, Any]
+LEGEND: Spec = {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260, "symbolOpacity": 1}
 
 
 @dataclass(frozen=True)
@@ -40,26 +41,29 @@ def lines(
     across: str = "",
     up: str = "",
     percent: bool = False,
+    zero: bool = False,
     steps: bool = False,
+    least: float = 0.0,
     names: Sequence[str] = (),
     bands: dict[str, Sequence[tuple[float, float]]] | None = None,
     note: str = "",
 ) -> Chart:
-    """Lines; ``bands`` holds the interval of each point by the name of its series."""
+    """Lines; ``bands`` holds the interval of each point by the name of its series; ``least`` is the smallest
+    step between the numbers across."""
     rows = []
     for one in series:
         intervals = (bands or {}).get(one.name)
-        for number, (x, y) in enumerate(one.points):
-            row: Spec = {"x": names[int(x)] if names else x, "y": y, "series": one.name}
+        for number, (at, value) in enumerate(one.points):
+            row: Spec = {"x": names[int(at)] if names else at, "y": value, "series": one.name}
             if intervals:
                 row["low"], row["high"] = intervals[number]
             rows.append(row)
-    x: Spec = {"field": "x", "type": "quantitative", "title": across or over}
+    x: Spec = {"field": "x", "type": "quantitative", "title": across or over, "axis": {"tickMinStep": least}}
     if names:
         x = {"field": "x", "type": "ordinal", "title": across or None, "sort": list(names)}
         x["axis"] = {"labelAngle": -40 if len(names) > 4 else 0}
     y_axis = {"format": ".0%"} if percent else {}
-    y: Spec = {"field": "y", "type": "quantitative", "title": up, "axis": y_axis, "scale": {"zero": steps}}
+    y: Spec = {"field": "y", "type": "quantitative", "title": up, "axis": y_axis, "scale": {"zero": zero}}
     shape = {"interpolate": "step-before"} if steps else {"point": True}
     tooltip = [
         {"field": "series", "type": "nominal", "title": "Series"},
@@ -112,7 +116,7 @@ def values(
     ]
     ticks = [{"label": one.label, "mark": mark, "slot": str(one.slot)} for one in rows for mark in one.marks]
     form = ".1%" if percent else ".4~g"
-    y = {"field": "label", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 190}}
+    y: Spec = {"field": "label", "type": "nominal", "sort": order, "title": None, "axis": {}}
     x: Spec = {
         "field": "value",
         "type": "quantitative",
@@ -123,8 +127,6 @@ def values(
     tooltip = [
         {"field": "label", "type": "nominal", "title": "Which"},
         {"field": "value", "type": "quantitative", "title": across, "format": form},
-        {"field": "low", "type": "quantitative", "title": "95 % from", "format": form},
-        {"field": "high", "type": "quantitative", "title": "to", "format": form},
     ]
     colour = {"field": "slot", "type": "nominal", "legend": None}
     layers: list[Spec] = []
@@ -136,18 +138,25 @@ def values(
                 "encoding": {"y": y, "x": {**x, "field": "mark"}, "color": colour},
             }
         )
-    layers += [
-        {
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour},
-        },
+    if any(one.low is not None for one in rows):
+        layers.append(
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "strokeWidth": 2},
+                "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour},
+            }
+        )
+        tooltip += [
+            {"field": "low", "type": "quantitative", "title": "95 % from", "format": form},
+            {"field": "high", "type": "quantitative", "title": "to", "format": form},
+        ]
+    layers.append(
         {
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
             "encoding": {"y": y, "x": x, "color": colour, "tooltip": tooltip},
-        },
-    ]
-    spec = _layered(table, layers, height={"step": 26})
+        }
+    )
+    spec = _layered(table, layers, height=26 * len(rows))
     slots = {str(one.slot): one.slot for one in rows}
     return Chart(name, title, spec, value_chart(rows, title=title, percent=percent), slots, note)
 
@@ -177,7 +186,7 @@ def scatter(
     y: Spec = {"field": "y", "type": "quantitative", "title": up, "scale": {"zero": False}}
     if log:
         x["scale"] = {"type": "log", "nice": True}
-        x["axis"] = {"format": ",~g", "tickCount": 5}
+        x["axis"] = {"format": ",~g", "tickCount": 5, "grid": False}
     for axis, is_percent in ((x, percent[0]), (y, percent[1])):
         if is_percent:
             axis["axis"] = {"format": ".0%"}
@@ -187,10 +196,7 @@ def scatter(
         {"field": "x", "type": "quantitative", "title": across, "format": formats[0]},
         {"field": "y", "type": "quantitative", "title": up, "format": formats[1]},
     ]
-    colour = {
-        **_colour("label"),
-        "legend": {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260},
-    }
+    colour = _colour("label")
     layers: list[Spec] = []
     if any("y1" in row for row in rows):
         layers.append(_whisker("y", x, y, colour))
@@ -205,7 +211,7 @@ def scatter(
                 "opacity": 0.9 if named else 0.6,
             },
             "encoding": {"x": x, "y": y, "color": colour, "tooltip": tooltip}
-            | ({} if named else {"shape": {"field": "label", "type": "nominal"}}),
+            | ({} if named else {"shape": {"field": "label", "type": "nominal", "legend": LEGEND}}),
         }
     )
     if not named:
@@ -224,13 +230,12 @@ def _whisker(axis: str, x: Spec, y: Spec, colour: Spec) -> Spec:
     return {
         "transform": [{"filter": f"isValid(datum.{axis}1)"}],
         "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
-        "encoding": {**along, "color": {**colour, "legend": None}},
+        "encoding": {**along, "color": colour},
     }
 
 
 def _colour(field: str = "series") -> Spec:
-    legend = {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260}
-    return {"field": field, "type": "nominal", "legend": legend}
+    return {"field": field, "type": "nominal", "legend": LEGEND}
 
 
 def _pick(field: str = "series") -> Spec:
@@ -242,7 +247,7 @@ def _picked(full: float = 1.0) -> Spec:
     return {"condition": {"param": "picked", "value": full}, "value": 0.15}
 
 
-def _layered(rows: Sequence[Spec], layers: Sequence[Spec], *, height: int | Spec) -> Spec:
+def _layered(rows: Sequence[Spec], layers: Sequence[Spec], *, height: int) -> Spec:
     return {
         "data": {"values": list(rows)},
         "width": "container",

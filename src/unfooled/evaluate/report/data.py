@@ -67,7 +67,8 @@ class Model:
     def task(self) -> str:
         if self.run:
             return self.run.task
-        sources = [one.about.get("source", "") for one in (*self.attacks, *self.certified)]
+        sources = [one.about.get("source", "") for one in self.attacks]
+        sources += [one.about.get("source", "") for one in self.certified]
         return str(sources[0]) if sources else ""
 
     @property
@@ -99,9 +100,6 @@ class Benchmark:
     published: Mapping[str, Any] | None = None
     scale: float = 1.0
     """By how much the sizes of its plan were cut for a trial."""
-
-    def models(self) -> list[str]:
-        return [str(cell.get("name", "")) for cell in self.cells]
 
 
 @dataclass(frozen=True)
@@ -141,4 +139,5 @@ def with_distinct_names(models: Sequence[Model]) -> tuple[Model, ...]:
 def _path(model: Model) -> str:
     if model.run:
         return model.run.folder
-    return next((one.folder for one in (*model.attacks, *model.certified)), model.name)
+    folders = [one.folder for one in model.attacks] + [one.folder for one in model.certified]
+    return folders[0] if folders else model.name

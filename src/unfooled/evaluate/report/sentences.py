@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from unfooled.evaluate.report.certified import certified_at, sign, threats
+from unfooled.evaluate.report.certified import certified_at, changes, threats
 from unfooled.evaluate.report.data import Attack, Model, ReportData
 from unfooled.evaluate.report.words import joined, percent
 
 
 def spoken(data: ReportData) -> list[str]:
-    """What the attacks and certificates say; nothing if there are none."""
-    return [*_under_attack(data), *_obstinate(data), *_proved(data)]
+    """What changes of meaning and certificates say; nothing if there are none."""
+    return [*_obstinate(data), *_proved(data)]
 
 
 def attacked_alike(models: list[Model]) -> bool:
@@ -24,20 +24,21 @@ def attacked_alike(models: list[Model]) -> bool:
     return len(seen) == 1
 
 
-def _under_attack(data: ReportData) -> list[str]:
+def under_attack(data: ReportData) -> str:
+    """Who holds up best, in one sentence or two; nothing if nobody was attacked."""
     found = [(model, worst) for model in data.models if (worst := model.worst(verified=False))]
     if not found:
-        return []
+        return ""
     if len(found) == 1:
         model, worst = found[0]
-        return [f"{model.name} keeps {_kept(model, worst)} of its answers right under its worst attack."]
+        return f"{model.name} keeps {_kept(model, worst)} of its answers right under its worst attack."
     if not attacked_alike([model for model, _ in found]):
         said = "; ".join(f"{model.name} {_kept(model, worst)}" for model, worst in found[:4])
         rest = f"; and {len(found) - 4} more" if len(found) > 4 else ""
-        return [
+        return (
             f"Right under the worst attack that each met: {said}{rest}. They did not meet the same attacks "
             "on the same inputs, so this is no ranking."
-        ]
+        )
     found.sort(key=lambda pair: -pair[1].rate("racc")["value"])
     (best, worst), others = found[0], found[1:]
     against = ", ".join(f"{_kept(model, attack)} for {model.name}" for model, attack in others[:3])
@@ -52,7 +53,7 @@ def _under_attack(data: ReportData) -> list[str]:
     if near:
         sentence += f" The interval{'' if len(near) == 1 else 's'} of {joined(near)} overlap"
         sentence += f"{'s' if len(near) == 1 else ''} with its own."
-    return [sentence]
+    return sentence
 
 
 def _kept(model: Model, worst: Attack) -> str:
@@ -91,7 +92,7 @@ def _proved(data: ReportData) -> list[str]:
             model, one, at_zero = max(found, key=lambda triple: triple[2]["value"])
             what = "right and certified" if one.summary["labelled"] else "certified"
             sentences.append(
-                f"Against {sign(threat)} changes, {percent(at_zero['value'])} of {at_zero['n']:,} answers of "
+                f"Against {changes(threat)}, {percent(at_zero['value'])} of {at_zero['n']:,} answers of "
                 f"{model.name} are {what}."
             )
     return sentences

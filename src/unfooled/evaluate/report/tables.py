@@ -21,7 +21,8 @@ ABSENT = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry. ``value`` is a number, a name, or None where nothing was measured."""
+    """One entry. ``value`` is a number, a name, or None where nothing was measured; parts of a note are
+    separated by ``; ``."""
 
     value: float | str | None
     text: str
@@ -74,7 +75,7 @@ def share(rate: Mapping[str, Any] | None, note: str = "") -> Cell:
     if rate is None or rate["value"] is None:
         return NOTHING
     low, high = rate["interval"] or (None, None)
-    between = "" if low is None else f"{low * 100:.1f}–{_percent(high)}"
+    between = "" if low is None or high is None else f"{low * 100:.1f}–{_percent(high)}"
     return Cell(
         rate["value"],
         _percent(rate["value"]),
@@ -95,7 +96,7 @@ def mean(found: Mapping[str, Any] | None) -> Cell:
     if found is None or found["value"] is None:
         return NOTHING
     low, high = found.get("interval") or (None, None)
-    between = "" if low is None else f"{_number(low)}–{_number(high)}"
+    between = "" if low is None or high is None else f"{_number(low)}–{_number(high)}"
     return Cell(found["value"], _number(found["value"]), between, low=low, high=high, n=found["n"])
 
 

@@ -46,7 +46,10 @@ def content(data: ReportData) -> Content:
     }
 
 
-def attack_table(name: str, data: ReportData, found: Sequence[tuple[Model, Attack]]) -> Table:
+def attack_table(
+    name: str, data: ReportData, found: Sequence[tuple[Model, Attack]], *, first: str = ""
+) -> Table:
+    """One row an attack; ``first`` opens the caption."""
     rows: list[list[Cell]] = []
     for model in data.models:
         own = [one for other, one in found if other is model]
@@ -57,7 +60,7 @@ def attack_table(name: str, data: ReportData, found: Sequence[tuple[Model, Attac
         "Shares with 95 % intervals (Wilson), means with 95 % intervals (Student's t). Inputs that could not "
         "be attacked or were refused are left out of RAcc and ASR."
     )
-    return Table(name, caption, COLUMNS, rows).without_empty_columns()
+    return Table(name, first + caption, COLUMNS, rows).without_empty_columns()
 
 
 def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
@@ -88,8 +91,8 @@ def _row(model: Model, one: Attack) -> list[Cell]:
         tables.whole(summary["examples"], note),
         *(tables.share(summary[name]) for name in ("sacc", "racc", "asr")),
         *(tables.share(summary.get(name)) for name in ("racc_verified", "asr_verified")),
-        *(tables.mean(summary[name]) for name in ("queries", "forwards", "changed_words", "similarity")),
-        tables.mean(summary["seconds"]),
+        *(tables.mean(summary[name]) for name in ("queries", "forwards", "changed_words")),
+        *(tables.count(summary[name]["value"]) for name in ("similarity", "seconds")),
     ]
 
 
@@ -153,12 +156,13 @@ def _counterpart(data: ReportData, figure: Mapping[str, Any]) -> tuple[Model | N
 def _chart(data: ReportData, found: Sequence[tuple[Model, Attack]]) -> charts.Chart | None:
     rows = []
     for model, one in sorted(found, key=lambda pair: pair[1].name):
-        kinds = [(False, " (as attacked)"), (True, " (re-verified)")] if one.randomised else [(False, "")]
+        kinds = [(False, ""), (True, " re-verified")] if one.randomised else [(False, "")]
         for verified, words in kinds:
             racc = one.rate("racc", verified=verified)
             if racc["value"] is not None:
-                label = f"{one.name} · {model.name}{words}"
-                rows.append(Value(label, racc["value"], *racc["interval"], slots(data)[model.name]))
+                label = f"{one.name}{words} · {model.name}"
+                low, high = racc["interval"]
+                rows.append(Value(label, racc["value"], low, high, slots(data)[model.name]))
     if len(rows) < 2:
         return None
     return charts.values(

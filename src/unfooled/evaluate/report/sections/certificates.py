@@ -6,11 +6,19 @@ from typing import Any
 
 from unfooled.evaluate.figures import Series
 from unfooled.evaluate.report import charts, tables
-from unfooled.evaluate.report.certified import certified_at, curve, grid, sign, threats, useful_radius
+from unfooled.evaluate.report.certified import (
+    at_least,
+    certified_at,
+    changes,
+    curve,
+    grid,
+    sign,
+    threats,
+    useful_radius,
+)
 from unfooled.evaluate.report.data import Certified, Model, ReportData
 from unfooled.evaluate.report.section import Content, Section, slots
 from unfooled.evaluate.report.tables import Column, Table
-from unfooled.evaluate.report.words import number
 
 
 def content(data: ReportData) -> Content:
@@ -52,7 +60,7 @@ def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | No
         Column("Model", numeric=False),
         Column("Inputs"),
         Column("Certified", meaning="right and certified, at radius 0"),
-        *([Column(f"Certified at {number(radius)}", meaning=unit)] if radius is not None else []),
+        *([Column(f"Certified {at_least(radius, unit)}", meaning=unit)] if radius is not None else []),
         Column("Average radius", meaning=f"{unit}; 0 where the answer is wrong or not certified"),
         Column("Covers a word", meaning="certified for replacing at least one word by any listed substitute"),
         Column("Abstained"),
@@ -82,7 +90,7 @@ def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | No
                 tables.count(summary["seconds"] / answered),
             ]
         )
-    caption = f"Certified against {sign(threat)} changes, with 95 % intervals (Wilson)."
+    caption = f"Certified against {changes(threat)}, with 95 % intervals (Wilson)."
     return Table(f"certified-{threat}", caption, columns, rows).without_empty_columns()
 
 
@@ -120,6 +128,7 @@ def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]])
             bands[model.name] = [tuple(row["interval"]) for row in rows]
     if not series:
         return None
+    counted = found[0][1].summary["unit"] == "words"
     return charts.lines(
         f"curve-{threat}",
         f"Certified accuracy, {sign(threat)}",
@@ -128,7 +137,9 @@ def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]])
         across=f"radius ({found[0][1].summary['unit']})",
         up="certified accuracy",
         percent=True,
-        steps=True,
+        zero=True,
+        steps=not counted,
+        least=1 if counted else 0,
         bands=bands,  # type: ignore[arg-type]
         note="Right and provably so at this radius or more; bands are 95 % intervals, point by point.",
     )
@@ -151,7 +162,8 @@ def _by_bound(model: Model, one: Certified) -> charts.Chart | None:
         across=f"radius ({one.summary['unit']})",
         up="certified accuracy",
         percent=True,
-        steps=True,
+        zero=True,
+        steps=one.summary["unit"] != "words",
     )
 
 

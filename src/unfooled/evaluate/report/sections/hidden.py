@@ -26,7 +26,12 @@ def content(data: ReportData) -> Content:
     maps = [chart for model in models if (chart := _map(model))]
     if not drift and not maps:
         return None
-    return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps}
+    notes = [
+        f"{model.name}, {one['attack']}: these texts were made for other weights than the run's."
+        for model, one in drift
+        if one.get("transfer")
+    ]
+    return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps, "notes": notes}
 
 
 def _drift_chart(

@@ -12,6 +12,11 @@ from unfooled.evaluate.report.section import Content, Section, slots
 from unfooled.evaluate.report.sections.attacks import attack_table, notes
 from unfooled.evaluate.report.tables import Column, Table
 
+CHANGED = (
+    "Attacks that change the meaning: a success is an answer that stayed; RAcc counts answers that were "
+    "right and reacted. "
+)
+
 
 def content(data: ReportData) -> Content:
     found = [(model, one) for model in data.models for one in model.attacks if one.goal == "obstinate"]
@@ -20,7 +25,7 @@ def content(data: ReportData) -> Content:
         return None
     chart = _chart(data)
     return {
-        "tables": [_table(data)] + ([attack_table("obstinate", data, found)] if found else []),
+        "tables": [_table(data)] + ([attack_table("obstinate", data, found, first=CHANGED)] if found else []),
         "charts": [chart] if chart else [],
         "notes": notes(found),
         "attacked": bool(found),

@@ -8,12 +8,11 @@ from dataclasses import replace
 from unfooled.evaluate import figures
 from unfooled.evaluate.point_figures import Point
 from unfooled.evaluate.report import charts, tables
-from unfooled.evaluate.report.certified import certified_at, sign, threats, useful_radius
+from unfooled.evaluate.report.certified import at_least, certified_at, sign, threats, useful_radius
 from unfooled.evaluate.report.data import Attack, Model, ReportData
 from unfooled.evaluate.report.section import Content, Section, slots
-from unfooled.evaluate.report.sentences import spoken
+from unfooled.evaluate.report.sentences import spoken, under_attack
 from unfooled.evaluate.report.tables import Cell, Column, Table
-from unfooled.evaluate.report.words import number
 
 
 def content(data: ReportData) -> Content:
@@ -26,6 +25,7 @@ def content(data: ReportData) -> Content:
         "comparable": len({(run.task, run.examples) for run in runs}) == 1,
         "no_better": [run for run in runs if run.majority is not None and run.low <= run.majority],
         "overlapping": [run for run in runs if best and run is not best and run.high >= best.low],
+        "under_attack": under_attack(data),
         "spoken": spoken(data),
         "tables": [verdict_table(data)],
         "charts": [chart] if (chart := _cost_chart(data)) else [],
@@ -39,7 +39,6 @@ def verdict_table(data: ReportData) -> Table:
     radii = {threat: useful_radius(data, threat) for threat in found}
     columns = [
         Column("Model", numeric=False),
-        Column("Defence", numeric=False),
         Column("Clean accuracy"),
         Column("Worst attack", numeric=False, meaning="the attack that leaves the fewest right answers"),
         Column("Right under it", meaning="answers still right under that attack, as attacked"),
@@ -51,8 +50,8 @@ def verdict_table(data: ReportData) -> Table:
     for threat in found:
         columns.append(Column(f"Certified {sign(threat)}", meaning="right, and provably so at radius 0"))
         if (radius := radii[threat]) is not None:
-            words = f"≥ {number(radius)}" if radius != 1 else "≥ 1 word"
-            columns.append(Column(f"Certified {sign(threat)} {words}", meaning="right, and provably so"))
+            limit = at_least(radius, "words" if threat in ("words", "synonyms") else "")
+            columns.append(Column(f"Certified {sign(threat)} {limit}", meaning="right, and provably so"))
     columns += [
         Column(
             "Obstinate", meaning="answer unchanged although the meaning changed, by the worst such attack"
@@ -71,8 +70,7 @@ def _row(model: Model, data: ReportData, found: Sequence[str], radii: dict[str, 
     worst, verified = model.worst(verified=False), model.worst(verified=True)
     obstinate = model.most_obstinate(verified=False)
     cells = [
-        tables.words(model.name, model.task),
-        tables.words(model.defence) if run else tables.NOTHING,
+        tables.words(model.name, "; ".join(filter(None, (model.task, model.defence)))),
         _clean(model, slots(data)[model.name]),
         tables.words(worst.name, _on(worst)) if worst else tables.NOTHING,
         tables.share(worst.rate("racc")) if worst else tables.NOTHING,

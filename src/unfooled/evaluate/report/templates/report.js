@@ -82,17 +82,22 @@
     const config = {
       background: "transparent",
       view: { stroke: null },
+      axisX: { tickCount: 6, labelFlush: false, labelOverlap: true },
       axis: { ...text, gridColor: colour("line"), domainColor: colour("line"), tickColor: colour("line") },
       legend: { ...text, labelColor: colour("ink") },
     };
     for (const [id, chart] of Object.entries(charts)) {
       const place = document.getElementById(id);
-      if (!place || (place.dataset.failed)) continue;
+      if (!place || place.dataset.failed) continue;
       const names = Object.keys(chart.slots);
       const range = names.map((name) => colour(`s${chart.slots[name]}`));
       const spec = JSON.parse(JSON.stringify(chart.spec));
-      for (const layer of spec.layer)
+      for (const layer of spec.layer) {
         if (layer.encoding.color) layer.encoding.color.scale = { domain: names, range };
+        if (layer.encoding.shape) layer.encoding.shape.scale = { domain: names };
+        if (layer.encoding.y.axis && layer.encoding.y.type === "nominal")
+          layer.encoding.y.axis.labelLimit = place.clientWidth * 0.45;
+      }
       spec.config = config;
       const drawn = make("div", {});
       const before = [...place.childNodes];
@@ -114,7 +119,7 @@
   if (found && browser) browse(found, browser);
 
   function browse(all, place) {
-    const PAGE = 10;
+    const PAGE = window.innerWidth < 640 ? 5 : 10;
     const GOOD = ["held", "certified", "right"];
     const BAD = ["fooled", "once", "certified-wrong", "wrong"];
     let page = 0;
