@@ -58,7 +58,7 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
-            found = self._message(30)
+            found = self._message(90)
             if found is None:
                 raise TimeoutError(f"{method}: no answer")
             if found.get("id") == self._number:
@@ -108,7 +108,7 @@ class Browser:
             raise RuntimeError(json.dumps(found["exceptionDetails"])[:2000])
         return found["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 20) -> None:
+    def wait(self, expression: str, seconds: float = 90) -> None:
         end = time.monotonic() + seconds
         while not self.evaluate(expression):
             if time.monotonic() > end:

@@ -220,6 +220,7 @@ def test_overlapping_intervals_are_mentioned(make_run: MakeRun) -> None:
 def test_runs_on_different_tests_are_not_ranked(make_run: MakeRun) -> None:
     text = page(make_run("a"), make_run("b", marker={"task": {"name": "spam"}})).text
     assert "right most often" not in text
+    assert "2 models, measured on different test texts" in text
     assert "on movie-reviews and spam" in text
 
 

@@ -30,6 +30,8 @@ class Chart:
     note: str = ""
     legend: bool = False
     """Whether the drawing needs one beside it."""
+    axes: str = ""
+    """What the axes of the drawing are, in words."""
 
 
 def lines(
@@ -78,6 +80,11 @@ def lines(
     ]
     layers: list[Spec] = []
     if bands:
+        form = ".1%" if percent else ".4~g"
+        tooltip += [
+            {"field": "low", "type": "quantitative", "title": "95 % from", "format": form},
+            {"field": "high", "type": "quantitative", "title": "to", "format": form},
+        ]
         layers.append(
             {
                 "mark": {
@@ -221,7 +228,16 @@ def scatter(
     drawing = scatter_chart(
         points, title=title, across=across, up=up, percent=percent, log=log, labelled=named
     )
-    return Chart(name, title, _layered(rows, layers, height=280), drawing, slots, note, not named)
+    return Chart(
+        name,
+        title,
+        _layered(rows, layers, height=280),
+        drawing,
+        slots,
+        note,
+        not named,
+        f"Across: {across}. Up: {up}.",
+    )
 
 
 def _whisker(axis: str, x: Spec, y: Spec, colour: Spec) -> Spec:

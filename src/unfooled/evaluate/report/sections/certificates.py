@@ -141,7 +141,7 @@ def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]])
         steps=not counted,
         least=1 if counted else 0,
         bands=bands,  # type: ignore[arg-type]
-        note="Right and provably so at this radius or more; bands are 95 % intervals, point by point.",
+        note="Right and provably so at this radius or more.",
     )
 
 
