@@ -8,6 +8,7 @@ import os
 # threads, and lose much where test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import hypothesis
 import pytest
 import torch
 
@@ -15,6 +16,10 @@ from tiny_models import FAMILIES, tiny_classifier
 from unfooled.models import TextClassifier
 
 torch.set_num_threads(1)
+
+# A busy machine is not a failure.
+hypothesis.settings.register_profile("unfooled", deadline=None)
+hypothesis.settings.load_profile("unfooled")
 
 
 @pytest.fixture(scope="session", params=FAMILIES)

@@ -127,7 +127,7 @@ def test_certainty_stays_finite_and_monotone(radius) -> None:
 
 
 @every_radius
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shares=st.tuples(*[st.floats(0, 1)] * 4), sigma=st.floats(1e-3, 1e3))
 def test_more_lead_never_shrinks_a_radius(radius, shares, sigma) -> None:
     top, lead, second, drop = shares
@@ -140,7 +140,7 @@ def test_more_lead_never_shrinks_a_radius(radius, shares, sigma) -> None:
 
 
 @every_radius
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(p_top=st.floats(0.5, 1), sigma=st.floats(1e-6, 1e6))
 def test_radius_scales_with_the_noise(radius, p_top, sigma) -> None:
     assert radius(p_top, 1 - p_top, sigma) == pytest.approx(sigma * radius(p_top, 1 - p_top, 1.0), rel=1e-9)

@@ -36,7 +36,7 @@ def half_space_probability(distance: np.ndarray, sigma: float) -> tuple[np.ndarr
 
 
 @pytest.mark.parametrize("bound", L2.values(), ids=L2.keys())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ratio=st.floats(1e-4, 5), sigma=st.floats(0.05, 2))
 def test_half_space_is_never_certified_beyond_its_true_radius(bound, ratio, sigma) -> None:
     p_top, p_second = half_space_probability(np.array(ratio * sigma), sigma)
@@ -44,14 +44,14 @@ def test_half_space_is_never_certified_beyond_its_true_radius(bound, ratio, sigm
     assert bound(p_top, p_second, sigma) <= sigma * (ratio + given_rounding)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ratio=st.floats(1e-3, 5), sigma=st.floats(0.05, 2))
 def test_gaussian_attains_the_half_space(ratio, sigma) -> None:
     p_top, p_second = half_space_probability(np.array(ratio * sigma), sigma)
     assert bounds.gaussian_l2(p_top, p_second, sigma) == pytest.approx(ratio * sigma, rel=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=st.floats(-1, 2), lead=st.floats(0.01, 3), sigma=st.floats(0.1, 2))
 def test_gaussian_attains_the_worst_classifier_of_three_classes(first, lead, sigma) -> None:
     """At 0: class a left of ``first``, class b right of ``second``, another between; tied at their mean."""
@@ -68,13 +68,13 @@ def test_two_looks_attain_the_half_space_of_their_average() -> None:
     assert bounds.composed_linf(p_top, 1 - p_top, sigmas, 9) == pytest.approx(distance / 3, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(p_top=st.floats(0.5, 1), sigma=st.floats(1e-3, 1e3))
 def test_one_step_composed_is_gaussian(p_top, sigma) -> None:
     assert bounds.composed_l2(p_top, 1 - p_top, [sigma]) == bounds.gaussian_l2(p_top, 1 - p_top, sigma)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sigma=st.floats(1e-3, 1e3), times=st.floats(1 + 1e-6, 1e4))
 def test_split_noise_sums_back(sigma, times) -> None:
     second = bounds.split_noise(sigma, sigma * times)
@@ -100,7 +100,7 @@ def test_all_votes_agree_gives_the_published_radius() -> None:
     assert bounds.gaussian_l2(p_top, 1 - p_top, 1.0) == pytest.approx(3.8115, abs=5e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0, 0.5, exclude_min=True), st.floats(0.5, 1, exclude_max=True))
 def test_gaussian_is_rounded_down_and_hardly(p_second, p_top) -> None:
     mpmath = pytest.importorskip("mpmath")
@@ -115,7 +115,7 @@ def test_gaussian_is_rounded_down_and_hardly(p_second, p_top) -> None:
         assert radius - ours <= 1e-13 * (1 + abs(exact[0]) + abs(exact[1]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(radius=st.floats(0, 8), sigma=st.floats(0.01, 100), more=st.floats(0, 1))
 def test_threshold_of_a_radius_certifies_it(radius, sigma, more) -> None:
     radius *= sigma
@@ -125,7 +125,7 @@ def test_threshold_of_a_radius_certifies_it(radius, sigma, more) -> None:
         assert p_top == 1 or bounds.gaussian_l2(p_top, 1 - p_top, sigma) >= radius
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(distance=st.floats(1e-6, 20), scale=st.floats(0.1, 5))
 def test_laplace_attains_the_half_line_and_its_closed_form(distance, scale) -> None:
     p_second = math.exp(-distance / scale) / 2

@@ -46,7 +46,7 @@ def test_masked_words_hold_for_every_base_classifier_and_no_more_would(total: in
     assert broken == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0, 1), st.integers(1, 60), st.data())
 def test_masked_words_is_the_largest_certified_number(p_top: float, total: int, data: st.DataObject) -> None:
     kept = data.draw(st.integers(0, total))
@@ -122,7 +122,7 @@ def test_synonym_overlap_is_one_minus_total_variation_and_products_bound_it() ->
             assert variation == pytest.approx(bound)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0, 1), st.floats(0, 1), st.lists(st.fractions(0, 1, max_denominator=50), max_size=8))
 def test_synonym_words_never_exceeds_exact_arithmetic(
     p_top: float, share: float, overlaps: list[Fraction]

@@ -21,7 +21,7 @@ def at_least(k: int, n: int, p: float) -> Fraction:
     return sum((math.comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1)), Fraction(0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 60), data=st.data(), alpha=st.floats(1e-9, 0.5))
 def test_bounds_solve_the_binomial_tail_and_err_on_the_safe_side(n, data, alpha) -> None:
     k = data.draw(st.integers(0, n))

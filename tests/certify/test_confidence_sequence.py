@@ -53,7 +53,7 @@ def test_peeking_at_clopper_pearson_misses_far_more() -> None:
     assert ever(clopper_pearson_lower(successes, n, 0.01) > 0.69, 0.69) > 0.03
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 5000), data=st.data(), alpha=st.sampled_from([0.1, 0.001, 1e-6]))
 def test_sequence_inverts_the_mixture(n, data, alpha) -> None:
     k = data.draw(st.integers(1, n))

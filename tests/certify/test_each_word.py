@@ -27,7 +27,7 @@ FIRST, SECOND = 0.9, 0.7
 SIGMAS = [FIRST, SECOND]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(p_top=st.floats(0.5, 1), sigma=st.floats(1e-3, 1e3), positions=st.integers(1, 600))
 def test_every_word_by_r_is_all_words_together_by_the_root_of_their_number(p_top, sigma, positions) -> None:
     radius = composed_each_word(p_top, 1 - p_top, [sigma, 2 * sigma], positions)

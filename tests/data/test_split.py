@@ -44,7 +44,7 @@ def test_held_out_rows_are_stratified_within_one_row_a_class(sizes: list[int], s
         assert abs(held.label.count(label) - size * len(held) / len(rows)) < 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(class_sizes, st.integers(0, 100))
 def test_splits_are_disjoint_complete_and_keep_every_class_in_train(sizes: list[int], seed: int) -> None:
     data = split(sizes, seed=seed)
@@ -53,7 +53,7 @@ def test_splits_are_disjoint_complete_and_keep_every_class_in_train(sizes: list[
     assert data.sizes()["test"] == max(1, round(sum(sizes) / 8))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(class_sizes, st.integers(0, 100))
 def test_the_same_seed_gives_the_same_splits(sizes: list[int], seed: int) -> None:
     first, second = split(sizes, seed=seed), split(sizes, seed=seed)

@@ -6,7 +6,7 @@ import math
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unfooled.evaluate.figures import HEIGHT, WIDTH, Series, accuracy_bar, line_chart, ticks
@@ -35,7 +35,6 @@ def test_accuracy_bar_at_its_ends(ends: tuple[float, float, float]) -> None:
     assert parsed(accuracy_bar(*ends)).findall("path")
 
 
-@settings(deadline=None)  # a busy machine is not a failure
 @given(st.lists(st.tuples(st.floats(0.001, 1e4), finite), min_size=1, max_size=40))
 def test_every_point_lies_inside_the_chart(points: list[tuple[float, float]]) -> None:
     root = parsed(line_chart([Series("a", points, 1)], title="Loss"))
@@ -56,7 +55,6 @@ def test_values_that_are_not_finite_are_left_out() -> None:
         line_chart([Series("a", [(1.0, math.nan)], 1)], title="Loss")
 
 
-@settings(deadline=None)  # a busy machine is not a failure
 @given(finite, st.floats(0, 1e6))
 def test_ticks_enclose_the_range_and_rise(low: float, extent: float) -> None:
     marks = ticks(low, low + extent)
@@ -73,7 +71,6 @@ def test_accuracy_axis_is_not_magnified() -> None:
     assert int(str(labels[-1])[:-1]) - int(str(labels[0])[:-1]) >= 10
 
 
-@settings(deadline=None)  # a busy machine is not a failure
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12),
     st.booleans(),
@@ -91,7 +88,6 @@ def test_values_and_their_intervals_lie_inside_the_chart(
         assert 0 <= float(dot.get("cy", -1)) <= height
 
 
-@settings(deadline=None)  # a busy machine is not a failure
 @given(
     st.lists(st.tuples(st.floats(0.01, 1e4), st.floats(0, 1)), min_size=1, max_size=20),
     st.booleans(),

@@ -59,7 +59,7 @@ def test_text_without_words_has_no_word_tags(tagger: Tagger, text: str) -> None:
 
 
 @pytest.mark.network
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.text(max_size=40))
 def test_any_unicode_is_tagged_with_spans_within_the_text(text: str) -> None:
     end = 0
