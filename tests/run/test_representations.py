@@ -233,7 +233,7 @@ def test_command_shows_what_real_attacks_did(run: Path) -> None:
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["drift"][0]["attack"] == "stubborn" and report["drift"][0]["goal"] == "obstinate"
-    assert report["command"].startswith("unfooled ")
+    assert report["command"].startswith("unfooled")
     shown = CliRunner().invoke(app, ["represent", str(run), "--attack", str(run / "attacks/stubborn")])
     assert shown.exit_code == 0, shown.output
     assert "stubborn: " in shown.output and "block 3" in shown.output
