@@ -48,6 +48,7 @@ __all__ = [
     "benchmark",
     "certify",
     "load",
+    "report",
     "save",
     "train",
     "wrap",
