@@ -22,6 +22,11 @@ hypothesis.settings.register_profile("unfooled", deadline=None)
 hypothesis.settings.load_profile("unfooled")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
 @pytest.fixture(scope="session", params=FAMILIES)
 def any_classifier(request: pytest.FixtureRequest) -> TextClassifier:
     """A tiny classifier of each encoder family in turn."""
