@@ -81,6 +81,22 @@ def test_certificates_do_not_depend_on_batches() -> None:
     assert [one.votes for one in other] != [one.votes for one in alone]
 
 
+def test_the_memory_layout_of_the_inputs_is_kept_and_changes_no_vote() -> None:
+    layouts = []
+
+    def spy(inputs: Tensor) -> Tensor:
+        layouts.append(inputs.is_contiguous(memory_format=torch.channels_last) and not inputs.is_contiguous())
+        return torch.stack([inputs[:, 0].sum(dim=(1, 2)), inputs[:, 1].sum(dim=(1, 2))], dim=1)
+
+    images = torch.randn(3, 2, 4, 4, generator=torch.Generator().manual_seed(0)) / 10
+    usual = certify_tensors(spy, images, sigma=0.2, n=300)
+    assert not any(layouts)
+    layouts.clear()
+    last = certify_tensors(spy, images.contiguous(memory_format=torch.channels_last), sigma=0.2, n=300)
+    assert all(layouts[1:]) and len(layouts) > 2  # the first counts the classes
+    assert [one.votes for one in last] == [one.votes for one in usual]
+
+
 def test_a_module_is_asked_in_evaluation_mode_and_broken_scores_are_refused() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Dropout(0.9), nn.Linear(4, 3))
     certify_tensors(model.train(), torch.ones(1, 2, 2), sigma=0.1, n=100)

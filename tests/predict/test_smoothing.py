@@ -24,7 +24,7 @@ from unfooled.predict.smoothing import (
     masked_average,
     resampled,
 )
-from unfooled.predict.smoothing.streams import BLOCK, generator, stream_key
+from unfooled.predict.smoothing.streams import BLOCK, Streams, fill, generator, stream_key
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "bad": ["poor"], "war": ["love"]}
 
@@ -88,17 +88,29 @@ def test_no_two_blocks_share_a_number() -> None:
         seen.update(numbers)
 
 
-def test_noise_has_the_stated_spread(bert: TextClassifier) -> None:
-    from unfooled.predict.smoothing.embedding_noise import EmbeddingNoise
-    from unfooled.predict.smoothing.streams import Piece
+def test_a_moved_stream_is_a_new_one() -> None:
+    streams = Streams()
+    for key, block in [(1, 0), (2**128 - 1, 7), (2**64, 2**40), (1, 0), (5, 0)]:
+        moved, new = streams.at(key, block), generator(key, block)
+        # An odd number of small integers leaves half of a word behind, which must not leak into the next one.
+        assert moved.integers(0, 2**31, 3, dtype=np.int32).tolist() == (
+            new.integers(0, 2**31, 3, dtype=np.int32).tolist()
+        )
+        assert moved.standard_normal(5, dtype=np.float32).tolist() == (
+            new.standard_normal(5, dtype=np.float32).tolist()
+        )
 
+
+def test_noise_has_the_stated_spread() -> None:
     for kind, variance in (("gaussian", 1.0), ("laplace", 2.0)):
-        sampler = EmbeddingNoise(1.0, kind).sampler(bert, [], seed=0, purpose=ESTIMATE)  # type: ignore[arg-type]
         drawn = np.empty((16, 1, 100, 100), dtype=np.float32)
-        sampler._fill(drawn, generator(1, 0), Piece(0, 0, 0, 0, 16))
+        fill(drawn, generator(1, 0), kind)  # type: ignore[arg-type]
         assert drawn.mean() == pytest.approx(0, abs=0.02)
         assert drawn.var() == pytest.approx(variance, rel=0.03)
         assert (np.abs(drawn) > 3).mean() == pytest.approx(0.0027 if kind == "gaussian" else 0.0498, rel=0.2)
+        later = np.empty((6, 1, 100, 100), dtype=np.float32)
+        fill(later, generator(1, 0), kind, skip=10)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(later, drawn[10:])
 
 
 def test_words_are_put_together_as_the_tokenizer_would(any_classifier: TextClassifier) -> None:

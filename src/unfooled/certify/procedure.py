@@ -105,7 +105,7 @@ def sample_votes(
         while waiting and len(active) < in_flight:
             number = waiting.pop()
             active[number] = _Case(smoother.classes, sampling, radii(number))
-        share = max(64, DRAWS_A_ROUND // len(active))
+        share = max(64, DRAWS_A_ROUND // len(active) // 64 * 64)  # whole blocks of draws
         for sampler, selecting in ((smoother.select, True), (smoother.estimate, False)):
             cases = {
                 number: case

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +25,17 @@ from unfooled.certify.smoother import Smoother
 from unfooled.certify.threats import TENSOR
 from unfooled.errors import UsageError
 from unfooled.predict.smoothing.labels import labels_of, tally
-from unfooled.predict.smoothing.streams import ESTIMATE, SELECT, Piece, Request, generator, pieces, stream_key
+from unfooled.predict.smoothing.streams import (
+    ESTIMATE,
+    SELECT,
+    NoiseKind,
+    Piece,
+    Request,
+    Streams,
+    fill,
+    pieces,
+    stream_key,
+)
 from unfooled.settings import choose
 
 VALUES_A_BATCH = 2_000_000
@@ -79,7 +88,7 @@ def certify_tensors(
         names = [str(number) for number in range(classes)] if labels is None else list(labels)
         if len(names) != classes:
             raise UsageError(f"{len(names)} labels for a model with {classes} outputs: give one an output.")
-        kind = "laplace" if threat == "l1" else "gaussian"
+        kind: NoiseKind = "laplace" if threat == "l1" else "gaussian"
         select, estimate = (
             TensorSampler(model, inputs, sigma, kind, classes, seed, purpose, batch_size)
             for purpose in (SELECT, ESTIMATE)
@@ -103,7 +112,7 @@ class TensorSampler:
         model: Callable[[Tensor], Tensor],
         inputs: Tensor,
         sigma: float,
-        kind: str,
+        kind: NoiseKind,
         classes: int,
         seed: int,
         purpose: str,
@@ -111,45 +120,41 @@ class TensorSampler:
     ) -> None:
         self._model, self._inputs, self._sigma, self._kind = model, inputs, sigma, kind
         self._classes = classes
+        last = inputs.dim() == 4 and not inputs.is_contiguous()
+        last = last and inputs.is_contiguous(memory_format=torch.channels_last)
+        self._layout = torch.channels_last if last else torch.contiguous_format
         self._rows = max(1, min(batch_size, VALUES_A_BATCH // max(1, inputs[0].numel())))
         self._seed, self._purpose = seed, purpose
         self._keys: dict[int, int] = {}
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
-        labels: list[NDArray[np.int64]] = []
-        waiting: list[Piece] = []
-        rows = 0
+        batches: list[list[Piece]] = []
+        rows = self._rows
         for piece in parts:
-            if waiting and rows + len(piece) > self._rows:
-                labels.append(self._labels(waiting))
-                waiting, rows = [], 0
-            waiting.append(piece)
+            if rows + len(piece) > self._rows:
+                batches.append([])
+                rows = 0
+            batches[-1].append(piece)
             rows += len(piece)
-        if waiting:
-            labels.append(self._labels(waiting))
-        every = np.concatenate(labels) if labels else np.empty(0, dtype=np.int64)
-        return tally(every, parts, requests=len(requests), classes=self._classes)
+        found = [self._labels(batch) for batch in batches]
+        labels = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        return tally(labels, parts, requests=len(requests), classes=self._classes)
 
     def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
-        shape = tuple(self._inputs.shape[1:])
-        batch = np.empty((sum(len(piece) for piece in parts), *shape), dtype=np.float32)
-        owners: list[int] = []
-        for piece in parts:
-            stream = generator(self._key(piece.owner), piece.block)
-            drawn = self._drawn(stream, piece, shape)
-            batch[len(owners) : len(owners) + len(piece)] = drawn
-            owners += [piece.owner] * len(piece)
-        noise = torch.from_numpy(batch).to(self._inputs.device, self._inputs.dtype)
+        sizes = [len(piece) for piece in parts]
+        noise = torch.empty((sum(sizes), *self._inputs.shape[1:]))  # aligned, as NumPy's memory need not be
+        batch, streams = noise.numpy(), Streams()
+        row = 0
+        for piece, size in zip(parts, sizes, strict=True):
+            stream = streams.at(self._key(piece.owner), piece.block)
+            fill(batch[row : row + size], stream, self._kind, skip=piece.start)
+            row += size
+        device = self._inputs.device
+        owners = torch.from_numpy(np.repeat([piece.owner for piece in parts], sizes)).to(device)
+        noise = noise.to(device, self._inputs.dtype, memory_format=self._layout)
         with torch.inference_mode():
             return labels_of(self._model(noise.mul_(self._sigma).add_(self._inputs[owners])))
-
-    def _drawn(self, stream: np.random.Generator, piece: Piece, shape: tuple[int, ...]) -> NDArray[Any]:
-        size = (piece.stop, *shape)
-        if self._kind == "gaussian":
-            return stream.standard_normal(size, dtype=np.float32)[piece.start :]
-        pairs = stream.standard_exponential((piece.stop, 2, *shape), dtype=np.float32)[piece.start :]
-        return pairs[:, 0] - pairs[:, 1]
 
     def _key(self, owner: int) -> int:
         if owner not in self._keys:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +31,15 @@ from unfooled.models.noise import NoiseKind
 from unfooled.predict.decision import Seed
 from unfooled.predict.smoothing.base import seeds_of
 from unfooled.predict.smoothing.labels import equal_length_batches, labels_of, tally
-from unfooled.predict.smoothing.streams import BLOCK, Piece, Request, generator, pieces, stream_key
+from unfooled.predict.smoothing.streams import (
+    BLOCK,
+    Piece,
+    Request,
+    Streams,
+    fill,
+    pieces,
+    stream_key,
+)
 
 
 @dataclass(frozen=True)
@@ -94,29 +101,18 @@ class EmbeddingSampler(ABC):
             copies = [row for row, piece in enumerate(parts) for _ in range(len(piece))]
             index = torch.tensor(copies, device=batch.ids.device)
             noise = np.empty((len(copies), self.looks, *clean.shape[1:]), dtype=np.float32)
-            keys: list[int] = []
+            streams, keys = Streams(), list[int]()
             row = 0
             for piece in parts:
                 key = self._keys[piece.owner]
-                self._fill(noise[row : row + len(piece)], generator(key, piece.block), piece)
+                out = noise[row : row + len(piece)]
+                fill(out, streams.at(key, piece.block), self.kind, skip=piece.start)
                 keys += [mix(key >> 64, piece.block * BLOCK + d) for d in range(piece.start, piece.stop)]
                 row += len(piece)
             logits = self.run(
                 batch.rows(index), clean[index], torch.from_numpy(noise).to(batch.ids.device), keys
             )
         return labels_of(logits.detach())
-
-    def _fill(self, out: NDArray[np.float32], stream: np.random.Generator, piece: Piece) -> None:
-        if piece.start:  # draws of this block that were made before
-            shape = (piece.start, *out.shape[1:])
-            self._fill(np.empty(shape, dtype=np.float32), stream, Piece(0, 0, piece.block, 0, piece.start))
-        if self.kind == "gaussian":
-            stream.standard_normal(out=out, dtype=np.float32)
-        else:
-            # The difference of two exponentials: exact in the tails, where an inverse CDF is coarse.
-            for one in out:
-                pair: Any = stream.standard_exponential((2, *one.shape), dtype=np.float32)
-                np.subtract(pair[0], pair[1], out=one)
 
 
 class NoisySampler(EmbeddingSampler):

@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unfooled.models.noise import NoiseKind
+
+_WORD = (1 << 64) - 1
 BLOCK = 16
 """Draws that share a stream; fixed, since the draws depend on it."""
 
@@ -71,3 +74,41 @@ def stream_key(seed: int, purpose: str, what: object) -> int:
 def generator(key: int, block: int) -> np.random.Generator:
     """The stream of one block. Reading a part of it gives the beginning of the whole."""
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, block, 0]))
+
+
+class Streams:
+    """The same streams, one after another from one generator: a new one takes longer than small draws."""
+
+    def __init__(self) -> None:
+        self._bits = np.random.Philox(key=0)
+        self._generator = np.random.Generator(self._bits)
+        self._buffer = np.zeros(4, dtype=np.uint64)
+
+    def at(self, key: int, block: int) -> np.random.Generator:
+        """``generator(key, block)``, until the next call moves it on."""
+        place: Any = {
+            "counter": np.array([0, 0, block, 0], dtype=np.uint64),
+            "key": np.array([key & _WORD, key >> 64], dtype=np.uint64),
+        }
+        self._bits.state = {
+            "bit_generator": "Philox",
+            "state": place,
+            "buffer": self._buffer,
+            "buffer_pos": 4,  # empty
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        return self._generator
+
+
+def fill(out: NDArray[np.float32], stream: np.random.Generator, kind: NoiseKind, *, skip: int = 0) -> None:
+    """Unit noise of a block's draws after the first ``skip``, written into ``out`` ``(draws, …)``."""
+    if skip:  # draws of this block that were made before
+        fill(np.empty((skip, *out.shape[1:]), dtype=np.float32), stream, kind)
+    if kind == "gaussian":
+        stream.standard_normal(out=out, dtype=np.float32)
+    else:
+        # The difference of two exponentials: exact in the tails, where an inverse CDF is coarse.
+        for one in out:
+            pair: Any = stream.standard_exponential((2, *one.shape), dtype=np.float32)
+            np.subtract(pair[0], pair[1], out=one)
