@@ -182,7 +182,7 @@ def test_certified_accuracy_counts_right_and_certified(make_run: MakeRun) -> Non
     text = page(run).text
     assert "within a Euclidean distance of R" in text
     assert "Not covered: words added." in text
-    assert "50.0 % of 4 answers of smooth are right and certified" in text
+    assert "50.0 % of 4 answers of smooth are right and certified for ≥ 0.1" in text
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,11 @@ FULL = Cut(
     training={
         PLAIN: {"epochs": 1.0, "limit": 4000},
         RSMI: _SHORT
-        | {"limit": 3000, "lr": 5e-5, "settings": {"sigma": 1.0, "warmup": 0.0, "second_votes": 20}},
+        | {"limit": 2400, "lr": 5e-5, "settings": {"sigma": 1.0, "warmup": 0.0, "second_votes": 20}},
         CERTIFIED: _SHORT | {"limit": 2000},
     },
     attacked=20,
-    certified=30,
+    certified=24,
     draws=1000,
 )
 _TINY: dict[str, Any] = {"epochs": 1.0, "limit": 96, "limit_dev": 10, "limit_test": 20}

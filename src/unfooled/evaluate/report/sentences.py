@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.evaluate.report.certified import certified_at, changes, threats
+from unfooled.evaluate.report.certified import at_least, certified_at, changes, threats, useful_radius
 from unfooled.evaluate.report.data import Attack, Model, ReportData
 from unfooled.evaluate.report.words import joined, percent
 
@@ -81,18 +81,21 @@ def _obstinate(data: ReportData) -> list[str]:
 def _proved(data: ReportData) -> list[str]:
     sentences = []
     for threat in threats(data):
+        radius = useful_radius(data, threat) or 0.0
         found = [
-            (model, one, certified_at(one, 0.0))
+            (model, one, certified_at(one, radius))
             for model in data.models
             for one in model.certified
             if one.threat == threat
         ]
         found = [triple for triple in found if triple[2]["value"] is not None]
         if found:
-            model, one, at_zero = max(found, key=lambda triple: triple[2]["value"])
+            model, one, held = max(found, key=lambda triple: triple[2]["value"])
             what = "right and certified" if one.summary["labelled"] else "certified"
+            if radius:
+                what += f" for {at_least(radius, one.summary['unit'])}"
             sentences.append(
-                f"Against {changes(threat)}, {percent(at_zero['value'])} of {at_zero['n']:,} answers of "
+                f"Against {changes(threat)}, {percent(held['value'])} of {held['n']:,} answers of "
                 f"{model.name} are {what}."
             )
     return sentences

@@ -64,17 +64,17 @@ def _table(drift: list[tuple[Model, dict[str, Any]]]) -> Table:
         Column("Model", numeric=False),
         Column("Attack", numeric=False),
         Column("Inputs"),
-        Column("L2, first layer"),
-        Column("L2, last layer"),
-        Column("Cosine, first layer"),
-        Column("Cosine, last layer"),
+        Column("L2, first block"),
+        Column("L2, last block"),
+        Column("Cosine, first block"),
+        Column("Cosine, last block"),
     ]
     rows = [
         [
             tables.words(model.name),
             tables.words(str(one["attack"])),
             tables.whole(one["inputs"]),
-            *(_at(one, key, place) for key in ("l2", "cosine") for place in (0, len(one[key]) - 1)),
+            *(_at(one, key, place) for key in ("l2", "cosine") for place in (1, -1)),  # 0: embeddings
         ]
         for model, one in drift
     ]
