@@ -185,6 +185,13 @@ def test_certified_accuracy_counts_right_and_certified(make_run: MakeRun) -> Non
     assert "50.0 % of 4 answers of smooth are right and certified for ≥ 0.1" in text
 
 
+def test_verdict_counts_certificates_that_cover_a_word(make_run: MakeRun) -> None:
+    run = make_run("masked")
+    made = [certificate(row, "a", radius, unit="words") for row, radius in enumerate((0, 0, 1, None))]
+    write_certificates(run / "certificates" / "words", made, threat="words")
+    assert "25.0 % of 4 answers of masked are right and certified for ≥ 1 word" in page(run).text
+
+
 @pytest.mark.parametrize(
     ("value", "shown"), [(0.1299, 0.12), (0.1, 0.1), (12.9, 12.0), (0.0, 0.0), (3.0, 3.0)]
 )
