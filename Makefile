@@ -10,7 +10,7 @@ ART := .venv-art
 .PHONY: help venv demo test lint test-fast test-browser test-slow benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
 
 help:
-	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (under 10 minutes on 2 free cores)"
+	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (about 10 minutes on 2 free cores)"
 	@echo "make test            everything CI checks: tests, ruff, mypy"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
