@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from unfooled.attacks import Asked, Example, Limits, Victim, make_recipe, run_at
 from unfooled.attacks.victims import BadAnswer, VictimUnavailable, as_victim, open_victim
 from unfooled.attacks.victims.http import HttpVictim
 from unfooled.attacks.victims.pipeline import ModelVictim
+from unfooled.attacks.victims.scores import HARMLESS
 from unfooled.attacks.victims.wire import Pace
 from unfooled.errors import UsageError, UserError
 
@@ -76,13 +78,17 @@ def test_object_with_scores_and_tensor_of_logits_is_a_victim() -> None:
     [
         ([[0.5, 0.5]], UserError, r"shape \(1, 2\) for 2 texts"),
         ([0.5, 0.5], UserError, r"shape \(2,\) for 2 texts"),
-        ([[0.5, 0.5], [1.0]], UserError, "not a table of numbers"),
+        ([[0.5, 0.5], [1.0]], BadAnswer, "not a table of numbers"),
+        ([[0.5, 0.5], None], BadAnswer, "not a table of numbers"),
+        ([[0.9], [0.5, 0.6]], UserError, "not a table of numbers"),
         ("no", UserError, "not a table of numbers"),
         (None, UserError, "for 2 texts"),
         ([[0.5], [0.5]], UserError, r"\[1 - p, p\]"),
-        ([[0.5, 0.5], [-0.1, 1.1]], UserError, "row 1 .*'the second'.*logits=True"),
-        ([[0.5, 0.5], [0.2, 0.2]], UserError, "row 1"),
-        ([[2.0, 1.0], [0.5, 0.5]], UserError, "row 0 .*'the first'"),
+        ([[-3.0, 2.0], [-0.1, 1.1]], UserError, "row 0 .*'the first'.*logits=True"),
+        ([[0.0, 0.0], [0.2, 0.2]], UserError, "row 0"),
+        ([[0.5, 0.5], [-0.1, 1.1]], BadAnswer, "row 1 .*'the second'.*logits=True"),
+        ([[0.5, 0.5], [0.2, 0.2]], BadAnswer, "row 1"),
+        ([[2.0, 1.0], [0.5, 0.5]], BadAnswer, "row 0 .*'the first'"),
         ([[0.5, 0.5], [math.nan, 1.0]], BadAnswer, "not finite in row 1"),
         ([[math.inf, 0.5], [0.5, 0.5]], BadAnswer, "not finite in row 0"),
         ([[0.2, 0.3, 0.5]] * 2, UserError, "3 scores a text, but has 2 labels"),
@@ -98,19 +104,30 @@ def test_rounded_probabilities_are_accepted_and_made_to_sum_to_one() -> None:
     assert scores.sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_one_answer_that_is_no_number_breaks_only_its_own_attack() -> None:
-    def sometimes_nan(texts: list[str]) -> list[list[float]]:
-        return [[math.nan, 0.0] if "poison" in text else [0.9, 0.1] for text in texts]
+@pytest.mark.parametrize("in_flight", [1, 2, 64])
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([math.nan, 0.0], "not finite"),
+        ([0.0, 0.0], "not probabilities"),
+        ([0.7, 0.7], "not probabilities"),
+        ([1.0], "not a table|one score a text"),
+        ([0.2, 0.3, 0.5], "not a table|3 scores a text"),
+        (None, "not a table|of shape"),
+    ],
+)
+def test_one_unusable_answer_breaks_only_its_own_attack(row: Any, words: str, in_flight: int) -> None:
+    def sometimes_bad(texts: list[str]) -> list[Any]:
+        return [row if "poison" in text else [0.9, 0.1] for text in texts]
 
-    examples = [Example(0, ("a fine film",), 1), Example(1, ("poison",), 0)]
-    victim = as_victim(sometimes_nan)
-    outcomes = {
-        outcome.row: outcome
-        for outcome in run_attacks(examples, _Nothing(), {"victim": victim.answers}, limits=Limits())
-    }
-    assert outcomes[0].status == "skipped"
-    assert outcomes[1].status == "error"
-    assert "not finite" in outcomes[1].message
+    # The bad row is asked for first, alone, or together with good ones and then alone.
+    texts = ["poison", "a fine film", "a good one"]
+    examples = [Example(number, (text,), 1) for number, text in enumerate(texts)]
+    services = {"victim": as_victim(sometimes_bad, ["no", "yes"]).answers}
+    outcomes = run_attacks(examples, _Nothing(), services, limits=Limits(), in_flight=in_flight)
+    found = {outcome.original[0]: outcome for outcome in outcomes}
+    assert re.search(words, found.pop("poison").message)
+    assert [outcome.status for outcome in found.values()] == ["skipped", "skipped"]
 
 
 class _Nothing:
@@ -395,6 +412,22 @@ def test_endpoint_that_stays_busy_ends_the_run_with_a_remedy(endpoint: Endpoint)
     victim = open_victim(endpoint.address, retries=2, backoff=0)
     with pytest.raises(VictimUnavailable, match=r"after 3 tries \(HTTP 503\).*then run again"):
         list(run_attacks([Example(0, ("x",), 0)], _Nothing(), {"victim": victim.answers}, limits=Limits()))
+    # Three tries of the text, and of another one to see whether it is to blame.
+    assert [body["texts"] for _, body in endpoint.requests] == [["x"]] * 3 + [[HARMLESS]] * 3
+
+
+@pytest.mark.parametrize("status", [500, 503, 507, 520, 529])
+def test_every_busy_status_is_tried_again(endpoint: Endpoint, status: int) -> None:
+    endpoint.replies = [failing(status), works]
+    assert len(open_victim(endpoint.address, backoff=0).answers(asked("x"))) == 1
+
+
+def test_rate_limit_that_stays_ends_the_run_and_blames_no_text(endpoint: Endpoint) -> None:
+    endpoint.replies = [works, failing(429)]
+    victim = open_victim(endpoint.address, retries=1, backoff=0)
+    victim.answers(asked("x"))
+    with pytest.raises(VictimUnavailable, match="HTTP 429"):
+        victim.answers(asked("y", "z"))
     assert len(endpoint.requests) == 3
 
 
@@ -409,7 +442,7 @@ def test_slow_endpoint_and_closed_port_are_unavailable(endpoint: Endpoint) -> No
     with pytest.raises(VictimUnavailable, match=r"no answer within 0\.05 s"):
         open_victim(endpoint.address, timeout=0.05, retries=1, backoff=0).answers(asked("x"))
     release.set()
-    assert len(endpoint.requests) == 2
+    assert len(endpoint.requests) == 4
     with pytest.raises(VictimUnavailable, match="refused"):
         open_victim("http://127.0.0.1:9/", retries=0).answers(asked("x"))
 
@@ -423,7 +456,8 @@ def test_slow_endpoint_and_closed_port_are_unavailable(endpoint: Endpoint) -> No
         (failing(200, "text"), UserError, "without 'scores'; it has: str"),
         (failing(200, {"scores": [[0.5, 0.5]]}), UserError, r"shape \(1, 2\) for 2 texts"),
         (failing(200, {"scores": [[0.5, 0.5]] * 3}), UserError, "for 2 texts"),
-        (failing(200, {"scores": [[0.5, 0.5], [0.9, 0.9]]}), UserError, "row 1"),
+        (failing(200, {"scores": [[0.9, 0.5], [0.9, 0.9]]}), UserError, "row 0"),
+        (failing(200, {"scores": [[0.5, 0.5], [0.9, 0.9]]}), BadAnswer, "row 1"),
         (failing(200, b'{"scores": [[0.5, 0.5], [NaN, 1]]}'), BadAnswer, "not finite in row 1"),
         (failing(200, {"scores": [[0.5, None], [0, 1]]}), BadAnswer, "not finite in row 0"),
         (failing(200, {"scores": None}), UserError, "for 2 texts"),
@@ -442,18 +476,71 @@ def test_garbage_is_refused_with_the_address_and_a_remedy(
     with pytest.raises(error, match=words) as caught:
         victim.answers(asked("the first", "the second"))
     assert endpoint.address in str(caught.value)
-    assert len(endpoint.requests) == 1
+    # It may be about these texts: one other text is tried, unless the answer says that it is not.
+    assert len(endpoint.requests) <= 2
 
 
-def test_text_that_a_working_endpoint_refuses_breaks_only_its_own_attack(endpoint: Endpoint) -> None:
+@pytest.mark.parametrize("in_flight", [1, 2, 64])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        failing(400, "odd"),
+        failing(413, "too long"),
+        failing(422, "unreadable"),
+        failing(500),
+        failing(502),
+        failing(200, {"error": "cannot"}),
+        failing(200, b"<html>oops</html>"),
+        failing(200, {"scores": [[0.0, 0.0]]}),
+    ],
+    ids=lambda reply: f"{reply[0]}-{str(reply[1])[:8]}",
+)
+def test_text_that_a_working_endpoint_does_not_serve_breaks_only_its_own_attack(
+    endpoint: Endpoint, refusal: Any, in_flight: int
+) -> None:
     def picky(body: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
-        return failing(413, "too long") if any(len(text) > 20 for text in body["texts"]) else works(body)
+        if all(len(text) <= 20 for text in body["texts"]):
+            return works(body)
+        if isinstance(refusal[1], dict) and "scores" in refusal[1]:
+            rows = [[0, 0] if len(text) > 20 else [0.5, 0.5] for text in body["texts"]]
+            return failing(200, {"scores": rows})
+        return refusal
 
     endpoint.replies = [picky]
-    victim = open_victim(endpoint.address)
-    examples = [Example(0, ("short",), 1), Example(1, ("l" * 30,), 1), Example(2, ("fine",), 1)]
-    outcomes = run_attacks(examples, _Nothing(), {"victim": victim.answers}, limits=Limits(), in_flight=1)
-    assert [outcome.status for outcome in outcomes] == ["skipped", "error", "skipped"]
+    victim = open_victim(endpoint.address, retries=1, backoff=0)
+    texts = ["k" * 30, "short", "l" * 30, "fine", "good"]
+    examples = [Example(number, (text,), 1) for number, text in enumerate(texts)]
+    outcomes = run_attacks(
+        examples, _Nothing(), {"victim": victim.answers}, limits=Limits(), in_flight=in_flight
+    )
+    found = {outcome.original[0]: outcome for outcome in outcomes}
+    assert {text for text, one in found.items() if one.status == "error"} == {
+        text for text in texts if len(text) > 20
+    }
+    assert {one.status for text, one in found.items() if len(text) < 20} == {"skipped"}
+
+
+def test_lost_connection_over_one_text_breaks_only_its_own_attack(endpoint: Endpoint) -> None:
+    def crashing(body: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
+        if "crash" in body["texts"]:
+            raise ConnectionAbortedError
+        return works(body)
+
+    endpoint.replies = [crashing]
+    victim = open_victim(endpoint.address, retries=1, backoff=0)
+    examples = [Example(number, (text,), 1) for number, text in enumerate(("fine", "crash", "good"))]
+    outcomes = run_attacks(examples, _Nothing(), {"victim": victim.answers}, limits=Limits())
+    statuses = {outcome.original[0]: outcome.status for outcome in outcomes}
+    assert statuses == {"fine": "skipped", "crash": "error", "good": "skipped"}
+
+
+def test_endpoint_that_breaks_down_ends_the_run_although_it_answered_before(endpoint: Endpoint) -> None:
+    endpoint.replies = [works, failing(500)]
+    victim = open_victim(endpoint.address, retries=1, backoff=0)
+    victim.answers(asked("x"))
+    with pytest.raises(VictimUnavailable, match="HTTP 500"):
+        victim.answers(asked("y", "z"))
+    assert [body["texts"] for _, body in endpoint.requests] == [["x"], *[["y", "z"]] * 2, *[["x"]] * 2]
 
 
 def test_named_scores_of_either_kind_are_put_in_the_order_of_the_labels(endpoint: Endpoint) -> None:

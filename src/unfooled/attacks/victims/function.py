@@ -18,8 +18,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from unfooled.attacks.victim import Answer, Asked
-from unfooled.attacks.victims.scores import answers_of, checked_scores
+import numpy as np
+
+from unfooled.attacks.victim import Answer, Asked, Query
+from unfooled.attacks.victims.scores import HARMLESS, BadAnswer, ScoreCheck, answers_of, one_each
 from unfooled.errors import UsageError, UserError
 
 
@@ -49,6 +51,7 @@ class FunctionVictim:
         self.randomised = randomised
         self.batch_size = batch_size
         self.spec = spec or _name(function)
+        self._check = ScoreCheck()
 
     def __repr__(self) -> str:
         return f"FunctionVictim({self.spec!r}, labels={self.labels!r})"
@@ -57,16 +60,32 @@ class FunctionVictim:
         answers: list[Answer] = []
         for start in range(0, len(asked), self.batch_size):
             queries = [one.query for one in asked[start : start + self.batch_size]]
-            table = checked_scores(
-                self.function([query[0] if len(query) == 1 else query for query in queries]),
-                queries,
-                victim=self.spec,
-                classes=len(self.labels) or None,
-                logits=self.logits,
-            )
-            self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
-            answers.extend(answers_of(table))
+            answers.extend(answers_of(self._table(queries)))
         return answers
+
+    def _table(self, queries: Sequence[Query]) -> np.ndarray:
+        scores = self.function([query[0] if len(query) == 1 else query for query in queries])
+        try:
+            table = self._checked(scores, queries)
+        except UserError as error:
+            if one_each(scores, queries) and self._works(queries[0]):
+                raise BadAnswer(str(error)) from error
+            raise
+        self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
+        return table
+
+    def _checked(self, scores: Any, queries: Sequence[Query]) -> np.ndarray:
+        classes = len(self.labels) or None
+        return self._check.table(scores, queries, victim=self.spec, classes=classes, logits=self.logits)
+
+    def _works(self, query: Query) -> bool:
+        """Whether another text gets a good answer: then a bad one is about its text."""
+        another = (HARMLESS,) * len(query)
+        try:
+            self._checked(self.function([HARMLESS if len(query) == 1 else another]), [another])
+        except Exception:
+            return False
+        return True
 
     def describe(self) -> dict[str, Any]:
         """What it is, for the record of a run; the text of a file by its digest."""

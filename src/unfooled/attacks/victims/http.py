@@ -4,7 +4,8 @@
 
 Sends ``{"texts": [...]}`` and reads ``scores``: a list of probabilities a text, or ``{label: score}``, or the
 ``[{"label": …, "score": …}]`` of the Hugging Face inference API. Busy answers (429, 5xx) and lost connections
-are tried again with growing pauses. Credentials are sent, and never shown or stored.
+are tried again with growing pauses. If texts are still not served, but others are, the one to blame is found
+and only it is refused. Credentials are sent, and never shown or stored.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from unfooled.attacks.victim import Answer, Asked, Query
 from unfooled.attacks.victims.scores import (
+    HARMLESS,
     BadAnswer,
+    ScoreCheck,
     VictimUnavailable,
     answers_of,
-    checked_scores,
     in_order,
+    one_each,
 )
-from unfooled.attacks.victims.wire import Pace, Poster
+from unfooled.attacks.victims.wire import NotServed, Pace, Poster
 from unfooled.errors import UsageError, UserError
 from unfooled.settings import build, setting
 
@@ -74,7 +77,9 @@ class HttpVictim:
         target, self.address, self._query, login = _parts(address)
         secrets = _secret_headers(login, token_env)
         self._header_names = sorted({name.lower() for name in [*(headers or {}), *secrets]})
-        self._answered = False
+        self._check = ScoreCheck()
+        self._good: Query | None = None
+        """The last query that was answered well."""
         self._poster = Poster(
             target,
             shown=self.address,
@@ -93,7 +98,7 @@ class HttpVictim:
         answers: list[Answer] = []
         for start in range(0, len(asked), self.settings.batch_size):
             queries = [one.query for one in asked[start : start + self.settings.batch_size]]
-            answers.extend(self._batch(queries))
+            answers.extend(self._served(queries))
         return answers
 
     def describe(self) -> dict[str, Any]:
@@ -110,25 +115,41 @@ class HttpVictim:
             **{name: settings[name] for name in asked},
         }
 
+    def _served(self, queries: Sequence[Query]) -> list[Answer]:
+        """Answers to a batch; if it is not served although others are, to each text alone."""
+        try:
+            return self._batch(queries)
+        except NotServed as failure:
+            self._check_alive(queries[0], failure)
+            if len(queries) == 1:
+                raise BadAnswer(failure.reason) from failure
+        return [answer for query in queries for answer in self._served([query])]
+
+    def _check_alive(self, query: Query, failure: NotServed) -> None:
+        """Whether the endpoint serves another text; if not, its failure is about no text."""
+        try:
+            self._batch([self._good or (HARMLESS,) * len(query)])
+        except (UserError, BadAnswer) as error:
+            raise failure from error
+
     def _batch(self, queries: Sequence[Query]) -> list[Answer]:
         body = {**self.settings.extra, self.settings.request_field: [self._sent(query) for query in queries]}
-        status, content = self._poster.post(json.dumps(body).encode())
-        if status in (400, 413, 422):
-            reason = f"{self.address} refused the request (HTTP {status}): {content}"
-            if self._answered:
-                raise BadAnswer(reason)  # it answers others, so it is about these texts
-            raise VictimUnavailable(
-                f"{reason} Check request_field ({self.settings.request_field!r}) and the other settings."
+        content = self._poster.post(json.dumps(body).encode())
+        found = None
+        try:
+            found = self._found(content, len(queries))
+            table = self._check.table(
+                found,
+                queries,
+                victim=self.address,
+                classes=len(self.labels) or None,
+                logits=self.settings.logits,
             )
-        found = self._found(content, len(queries))
-        table = checked_scores(
-            found,
-            queries,
-            victim=self.address,
-            classes=len(self.labels) or None,
-            logits=self.settings.logits,
-        )
-        self._answered = True
+        except UserError as error:
+            if found is not None and not one_each(found, queries):
+                raise
+            raise NotServed(str(error)) from error
+        self._good = queries[0]
         self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
         return answers_of(table)
 

@@ -1,12 +1,14 @@
 """Scores from outside, checked before an attack believes them.
 
 A mistake in how the victim is set up (shape, logits taken for probabilities) is a :class:`UserError` and ends
-the run; an answer that is no number is a :class:`BadAnswer` and breaks only the attack that asked for it.
+the run. Once a victim has given one good row, its setup is right: what is wrong then is a :class:`BadAnswer`
+and breaks only the attack that asked for it, as is any score that is no number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ from unfooled.errors import UserError
 
 TOLERANCE = 1e-3
 """How far from one a row of probabilities may sum: what half precision and rounding in JSON leave."""
+
+HARMLESS = "This is a text."
+"""Asked to see whether a victim works at all, if it has not given a good answer yet."""
 
 
 class VictimUnavailable(UserError):
@@ -53,6 +58,30 @@ def checked_scores(
     return table / table.sum(axis=1, keepdims=True)
 
 
+class ScoreCheck:
+    """Checks all answers of one victim, and remembers whether there ever was a good row."""
+
+    def __init__(self) -> None:
+        self.seen_good = False
+
+    def table(self, scores: Any, queries: Sequence[Query], **how: Any) -> np.ndarray:
+        """As :func:`checked_scores`; a :class:`UserError` only as long as no row was good."""
+        try:
+            table = checked_scores(scores, queries, **how)
+        except (UserError, BadAnswer) as error:
+            self.seen_good = self.seen_good or _some_row_is_good(scores, queries, **how)
+            if self.seen_good and not isinstance(error, BadAnswer):
+                raise BadAnswer(str(error)) from error
+            raise
+        self.seen_good = self.seen_good or bool(queries)
+        return table
+
+
+def one_each(scores: Any, queries: Sequence[Query]) -> bool:
+    """Whether there is something for each query, so that what is wrong may be wrong with one of them."""
+    return hasattr(scores, "__len__") and len(scores) == len(queries)
+
+
 def answers_of(table: np.ndarray) -> list[Answer]:
     """One answer a row, the most probable class as its label."""
     return [
@@ -82,10 +111,8 @@ def in_order(named: Sequence[dict[str, Any]], labels: Sequence[str], *, victim: 
 
 
 def _table(scores: Any, rows: int, victim: str) -> np.ndarray:
-    if hasattr(scores, "detach"):  # a tensor, perhaps on a GPU, in half precision, with a gradient
-        scores = scores.detach().cpu().float()
     try:
-        table = np.asarray(scores, dtype=np.float64)
+        table = np.asarray(_plain(scores), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise UserError(
             f"{victim} gave {type(scores).__name__} that is not a table of numbers ({error}). "
@@ -97,6 +124,21 @@ def _table(scores: Any, rows: int, victim: str) -> np.ndarray:
             f"Return one list of class probabilities a text: shape ({rows}, classes)."
         )
     return table
+
+
+def _some_row_is_good(scores: Any, queries: Sequence[Query], **how: Any) -> bool:
+    if not one_each(scores, queries):
+        return False
+    for number, query in enumerate(queries):
+        with suppress(UserError, BadAnswer, TypeError, KeyError, IndexError):
+            checked_scores([_plain(scores[number])], [query], **how)
+            return True
+    return False
+
+
+def _plain(scores: Any) -> Any:
+    """Numbers of a tensor, perhaps on a GPU, in half precision, with a gradient; anything else as it is."""
+    return scores.detach().cpu().float().numpy() if hasattr(scores, "detach") else scores
 
 
 def _named(row: int, queries: Sequence[Query], table: np.ndarray) -> str:

@@ -18,8 +18,19 @@ from unfooled.attacks.victims.scores import VictimUnavailable
 from unfooled.errors import UsageError
 
 MAX_BYTES = 64 << 20
-BUSY = {408, 425, 429, 500, 502, 503, 504}
+BUSY = {408, 425, 429, *range(500, 600)}
+"""Worth another try."""
+ABOUT_THE_TEXTS = {400, 413, 422}
+"""The address answers, and refused what was sent."""
 LONGEST_PAUSE = 30.0
+
+
+class NotServed(VictimUnavailable):
+    """One request got no usable answer from an endpoint that can be reached: perhaps for its texts."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason} {remedy}".rstrip())
+        self.reason = reason
 
 
 class Pace:
@@ -75,10 +86,10 @@ class Poster:
     def __repr__(self) -> str:
         return f"Poster({self.shown!r})"
 
-    def post(self, body: bytes) -> tuple[int, str]:
-        """Status and content of the answer: 200, or one that says that this request cannot be served."""
+    def post(self, body: bytes) -> str:
+        """The content of the answer, after as many tries as allowed."""
         asked: float | None = None
-        reason = ""
+        reason, reached = "", False
         for attempt in range(self.retries + 1):
             if attempt:
                 growing = min(self.backoff * 2 ** (attempt - 1), LONGEST_PAUSE)
@@ -88,22 +99,22 @@ class Poster:
             request = urllib.request.Request(self._target, data=body, headers=self._headers, method="POST")
             try:
                 with self._opener.open(request, timeout=self.timeout) as answer:
-                    return 200, self._content(answer)
+                    return self._content(answer)
             except urllib.error.HTTPError as error:
                 if error.code not in BUSY:
-                    return error.code, self._refused(error)
+                    raise self._refused(error) from None
                 error.close()
-                reason = f"HTTP {error.code}"
+                reason, reached = f"HTTP {error.code}", error.code >= 500
                 asked = _retry_after(error.headers.get("Retry-After"))
                 if asked is not None and asked > self.max_wait:
                     raise VictimUnavailable(
                         f"{self.shown} answered HTTP {error.code} and asks to wait {asked:.0f} s. Run again "
                         "later, lower the rate, or raise max_wait."
                     ) from None
-            except TimeoutError:
-                reason = f"no answer within {self.timeout:g} s"
             except (OSError, http.client.HTTPException) as error:
                 cause = getattr(error, "reason", error)
+                # Only a connection that was made can have been lost, or have timed out, over the texts.
+                reached = cause is error or isinstance(cause, ConnectionResetError | BrokenPipeError)
                 timed_out = isinstance(cause, TimeoutError)
                 reason = (
                     f"no answer within {self.timeout:g} s"
@@ -111,10 +122,12 @@ class Poster:
                     else str(cause) or type(cause).__name__
                 )
         times = f"{self.retries + 1} tries" if self.retries else "one try"
-        raise VictimUnavailable(
-            f"{self.shown} does not answer after {times} ({reason}). See that the service runs and can be "
-            "reached from here, raise timeout or retries, or lower the rate; then run again."
+        failure = NotServed(
+            f"{self.shown} does not answer after {times} ({reason}).",
+            "See that the service runs and can be reached from here, raise timeout or retries, or lower the "
+            "rate; then run again.",
         )
+        raise failure if reached else VictimUnavailable(str(failure))
 
     def _content(self, answer: Any) -> str:
         data = answer.read(MAX_BYTES + 1)
@@ -124,28 +137,29 @@ class Poster:
             )
         return str(data.decode("utf-8", "replace"))
 
-    def _refused(self, error: urllib.error.HTTPError) -> str:
-        """The beginning of the answer; refusals that no other text would change end the run."""
+    def _refused(self, error: urllib.error.HTTPError) -> VictimUnavailable:
+        """What a refusal means, with the beginning of the answer."""
         with error:
             content = error.read(2000).decode("utf-8", "replace")[:200]
         for value in self._headers.values():
             for secret in {value, value.partition(" ")[2]} - {""}:
                 content = content.replace(secret, "…") if len(secret) > 7 else content
         if 300 <= error.code < 400:
-            raise VictimUnavailable(
+            return VictimUnavailable(
                 f"{self.shown} redirects elsewhere (HTTP {error.code}), which is not followed. Give the "
                 "final address."
-            ) from None
+            )
         if error.code in (401, 403):
-            raise VictimUnavailable(
+            return VictimUnavailable(
                 f"{self.shown} refused access (HTTP {error.code}). Check the token: name its environment "
                 "variable with token_env."
-            ) from None
-        if error.code not in (400, 413, 422):
-            raise VictimUnavailable(
-                f"{self.shown} answered HTTP {error.code} ({content!r}). Check the address."
-            ) from None
-        return content
+            )
+        if error.code in ABOUT_THE_TEXTS:
+            return NotServed(
+                f"{self.shown} refused the request (HTTP {error.code}): {content}",
+                "Check request_field and the other settings.",
+            )
+        return VictimUnavailable(f"{self.shown} answered HTTP {error.code} ({content!r}). Check the address.")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
