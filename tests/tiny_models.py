@@ -20,6 +20,7 @@ from transformers import (
     DebertaV2Config,
     DistilBertConfig,
     ElectraConfig,
+    GPT2Config,
     MPNetConfig,
     PreTrainedTokenizerFast,
     RobertaConfig,
@@ -151,6 +152,29 @@ def tiny_classifier(
     tokenizer = CONFIGS[family][1]()
     model = tiny_model(family, tokenizer, labels=labels, seed=seed, **changes)
     return TextClassifier(model, tokenizer, max_length=max_length)
+
+
+DECODER_WORDS = ("<unk>", "<pad>", "good", "film", "bad", "is", "a")
+
+
+def tiny_decoder(*, pad: str = "<pad>", model_pad: int | None = None) -> TextClassifier:
+    """A GPT-2, which answers at the last token that is not padding; positions weigh much in it.
+
+    ``pad`` is the padding token of the tokenizer; ``model_pad`` the model's, if that is another.
+    """
+    vocabulary = {word: number for number, word in enumerate(DECODER_WORDS)}
+    backend = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", pad_token=pad)
+    ids = {"pad_token_id": vocabulary[pad] if model_pad is None else model_pad}
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "num_labels": 2, "bos_token_id": 0, "eos_token_id": 0}
+    torch.manual_seed(0)
+    model = AutoModelForSequenceClassification.from_config(
+        GPT2Config(vocab_size=len(vocabulary), **ids, **sizes)
+    )
+    with torch.no_grad():
+        model.transformer.wpe.weight.mul_(200)
+    return TextClassifier(model.eval(), tokenizer, max_length=16)
 
 
 TEXTS = (

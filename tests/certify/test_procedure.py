@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from unfooled.certify.bounds import gaussian_l2
+from unfooled.certify.bounds import composed_each_word, composed_linf
+from unfooled.certify.bounds.composed import together as together_
 from unfooled.certify.confidence import clopper_pearson_lower
 from unfooled.certify.procedure import Sampling, Votes, check_sampling, sample_votes
 from unfooled.certify.radii import Radii, masking_radii, noise_radii, synonym_radii, the_rest
@@ -173,10 +174,14 @@ def test_threshold_is_the_least_probability_with_that_radius(radii: Radii) -> No
 
 
 def test_maximum_norm_radius_is_the_euclidean_one_over_the_root_of_the_size() -> None:
-    radii = noise_radii("linf", ["gaussian"], sigmas=[0.5], dim=400)
-    euclidean = gaussian_l2(0.9, 0.1, 0.5)
-    found = radii.certified(0.9, 0.1)
-    assert found == pytest.approx(euclidean / 20) and found <= euclidean / 20
+    bounds = ["gaussian", "renyi", "pixeldp", "composed"]
+    for threat, steps in (("linf", [0.5]), ("each-word", [0.5]), ("linf", [0.5 * 2**0.5] * 2)):
+        found = noise_radii(threat, bounds, sigmas=steps, dim=400).every(0.9, 0.1)
+        together = noise_radii("l2", bounds, sigmas=steps, dim=400).every(0.9, 0.1)
+        assert found == {name: pytest.approx(radius / 20) for name, radius in together.items()}
+        assert max(found.values()) <= 0.5 * norm.ppf(0.9) / 20  # the true one, rounded down
+        assert found["gaussian"] == composed_linf(0.9, 0.1, [together_(steps)], 400)
+        assert found["composed"] == composed_each_word(0.9, 0.1, steps, 400)
 
 
 def test_one_step_composes_to_itself_and_two_to_their_sum() -> None:
@@ -184,6 +189,14 @@ def test_one_step_composes_to_itself_and_two_to_their_sum() -> None:
     assert one["composed"] == pytest.approx(one["gaussian"])
     two = noise_radii("l2", ["composed"], sigmas=[0.5**0.5, 0.5**0.5], dim=1).every(0.9, 0.1)
     assert two["composed"] == pytest.approx(one["gaussian"])
+
+
+def test_no_more_words_are_certified_than_could_be_replaced() -> None:
+    """A text of two words with substitutes: «three words» would be a promise about nothing."""
+    radii = synonym_radii([1.0, 1.0])
+    assert radii.certified(0.99, 0.01) == 2 == radii.changeable
+    nothing = synonym_radii([])
+    assert nothing.certified(0.99, 0.01) == 0 == nothing.changeable and nothing.threshold(1) is None
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -105,6 +107,66 @@ def test_a_module_is_asked_in_evaluation_mode_and_broken_scores_are_refused() ->
         model[2].bias[0] = float("nan")
     with pytest.raises(UserError, match="not a finite number"):
         certify_tensors(model, torch.ones(1, 2, 2), sigma=0.1, n=100)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(4, 1)), r"\(1, 1\)"),
+        (lambda inputs: inputs[:, 0, 0], r"\(1,\)"),
+        (lambda inputs: torch.stack([inputs, -inputs], dim=-1), r"\(1, 2, 2, 2\)"),
+        (lambda inputs: inputs.flatten(1)[:, :0], r"\(1, 0\)"),
+    ],
+)
+def test_scores_that_no_vote_can_be_read_from_are_refused_by_their_shape(model: Any, shape: str) -> None:
+    """The largest of one score is always the same: its certificate would be for nothing."""
+    with pytest.raises(UsageError, match=f"scores of the shape {shape} for one input"):
+        certify_tensors(model, at(0.5)[None], sigma=0.1, n=100)
+
+
+def test_one_row_for_a_whole_batch_is_no_vote() -> None:
+    with pytest.raises(UsageError, match=r"shape \(1, 2\) for \d+ inputs"):
+        certify_tensors(lambda inputs: half_space(inputs[:1]), at(0.5)[None], sigma=0.1, n=100)
+
+
+def test_an_abstention_does_not_answer_yes_to_a_radius_of_nothing() -> None:
+    for adaptive in (False, True):
+        (one,) = certify_tensors(
+            half_space, at(0.0001)[None], sigma=0.25, n=200, radius=0.0, adaptive=adaptive
+        )
+        assert one.status == "abstained" and one.answer != "yes" and "decide its answer" in one.sentence
+    (sure,) = certify_tensors(half_space, at(0.5)[None], sigma=0.25, n=200, radius=0.0)
+    assert sure.answer == "yes"
+
+
+def test_noise_of_half_precision_inputs_is_added_in_single_precision() -> None:
+    """Rounded to bfloat16 only afterwards: steps of 1/128 at 1, not of the noise times 1/128."""
+    seen: list[Tensor] = []
+
+    def spy(inputs: Tensor) -> Tensor:
+        assert inputs.dtype == torch.bfloat16
+        seen.append(inputs.float())
+        return torch.stack([inputs.sum(dim=1), -inputs.sum(dim=1)], dim=1)
+
+    centre = torch.full((1, 64), 1.0, dtype=torch.bfloat16)
+    certify_tensors(spy, centre, sigma=0.3, n=160)
+    exact: list[Tensor] = []
+
+    def keep(inputs: Tensor) -> Tensor:
+        exact.append(inputs)
+        return torch.stack([inputs.sum(dim=1), -inputs.sum(dim=1)], dim=1)
+
+    certify_tensors(keep, centre.float(), sigma=0.3, n=160)
+    for rounded, full in zip(seen[1:], exact[1:], strict=True):
+        torch.testing.assert_close(rounded, full.to(torch.bfloat16).float(), rtol=0, atol=0)
+
+
+def test_a_secret_seed_is_another_every_time() -> None:
+    votes = {
+        tuple(certify_tensors(half_space, at(0.1)[None], sigma=0.25, n=400, seed=None)[0].votes.items())
+        for _ in range(4)
+    }
+    assert len(votes) > 1
 
 
 def test_wrong_use_is_told() -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
-from unfooled.certify.bounds import masked_noise
+from unfooled.certify.bounds import masked_noise, split_noise
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TextClassifier
 from unfooled.predict import CertifiedMasked, RandomWordMask, SynonymVote, Vote
@@ -24,7 +24,9 @@ from unfooled.predict.smoothing import (
     masked_average,
     resampled,
 )
-from unfooled.predict.smoothing.streams import BLOCK, Streams, fill, generator, stream_key
+from unfooled.predict.smoothing.certified_masked import behind_mask
+from unfooled.predict.smoothing.labels import labels_of
+from unfooled.predict.smoothing.streams import BLOCK, Streams, fill, generator, single, stream_key
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "bad": ["poor"], "war": ["love"]}
 
@@ -228,6 +230,32 @@ def test_a_look_behind_a_mask_has_the_noise_that_every_word_by_a_little_needs(
     shown = masked_noise(second, 4, masked_tokens)
     assert float(error.std()) == pytest.approx((first**-2 + shown**-2) ** -0.5, rel=0.03)
     assert float(error.std()) < 0.48  # less than σ
+
+
+def test_the_looks_never_have_less_noise_than_the_bounds_ask_for() -> None:
+    rng = np.random.default_rng(0)
+    for sigma, more in rng.uniform([1e-3, 1.001], [2.0, 5.0], (200, 2)):
+        first, second = CertifiedMasked(sigma=sigma, sigma_1=sigma * more).sigmas
+        asked = split_noise(sigma, sigma * more)
+        assert first == sigma * more and second == pytest.approx(asked, rel=1e-14)
+        words = int(rng.integers(1, 60))
+        hidden = int(rng.integers(0, words))
+        shown = behind_mask(second, words, hidden)
+        assert second * np.sqrt((words - hidden) / words) <= shown == np.float32(shown)
+        assert shown == pytest.approx(masked_noise(second, words, hidden), rel=3e-7)
+    assert behind_mask(0.5, 3, 3) == behind_mask(0.5, 0, 0) == 0.0
+
+
+def test_single_precision_is_rounded_up_and_hardly() -> None:
+    for value in np.random.default_rng(1).uniform(0.001, 3, 500).tolist():
+        assert value <= single(value) == float(np.float32(single(value))) <= value * (1 + 2.0**-23)
+    assert single(0.25) == 0.25
+
+
+def test_scores_that_are_no_rows_of_classes_are_refused() -> None:
+    for shape in ((4,), (4, 1), (4, 2, 2)):
+        with pytest.raises(UsageError, match=str(shape).replace("(", r"\(").replace(")", r"\)")):
+            labels_of(torch.zeros(shape))
 
 
 def test_the_mask_depends_on_the_first_look_alone(bert: TextClassifier) -> None:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from scipy.stats import norm
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
@@ -46,7 +47,7 @@ def test_the_radius_is_that_of_all_words_together_over_the_root_of_their_number(
             words = len(item) - 2  # [CLS] and [SEP] cannot be moved
             together = gaussian_l2(one.p_top, one.p_second, 0.3)
             assert one.radius == pytest.approx(together / math.sqrt(words), rel=1e-9)
-            assert one.radius <= together / math.sqrt(words)
+            assert one.radius <= 0.3 * norm.ppf(one.p_top) / math.sqrt(words)
             assert "no token's embedding lies further" in one.sentence
             assert one.unit == "embedding distance of each word"
 

@@ -49,7 +49,7 @@ class Certificate:
     words_covered: int | None = None
     """How many words may be replaced by listed substitutes with the same number of tokens (l2)."""
     words_substitutable: int | None = None
-    """How many words have such substitutes."""
+    """How many words have such substitutes (l2), or listed substitutes at all (synonyms)."""
     antonyms_inside: int | None = None
     """Single WordNet antonyms that lie inside: changes of meaning that the answer is certified to ignore."""
     antonyms_considered: int | None = None
@@ -112,13 +112,14 @@ def make_certificate(
         samples=votes.samples,
         forwards=votes.samples * forwards_a_draw,
         alpha=alpha,
-        sentence=threat.sentence(leader, radius, alpha, thing=thing)
+        sentence=threat.sentence(leader, radius, alpha, thing=thing, nothing=radii.changeable == 0)
         if votes.certified
         else _no_promise(thing, asked_radius if votes.answer else None),
         not_covered=threat.not_covered,
+        words_substitutable=radii.changeable,
     )
 
 
 def _no_promise(thing: str, asked: float | None) -> str:
-    reason = "decide its answer" if asked is None else f"show that a radius of {asked:g} holds"
+    reason = f"show that a radius of {asked:g} holds" if asked else "decide its answer"
     return f"No promise is made for this {thing}: the votes do not {reason}."

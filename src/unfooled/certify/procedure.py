@@ -226,18 +226,16 @@ class _Case:
             p_second=the_rest(top) if p_second is None else float(p_second),
             selection=self._selection,
             counts=tuple(self._counts.tolist()),
-            answer=answer if answer or self._sampling.radius is None else self._reached(top, p_second),
+            answer=answer or self._reached(top, p_second, certified=certified),
         )
 
-    def _reached(self, top: float, second: float | None) -> str:
-        """The answer of a fixed number of draws."""
+    def _reached(self, top: float, second: float | None, *, certified: bool) -> str | None:
+        """The answer of a fixed number of draws; an abstention reaches nothing, not even a radius of 0."""
         asked = self._sampling.radius
-        assert asked is not None
-        return (
-            "yes"
-            if self._radii.certified(top, the_rest(top) if second is None else second) >= asked
-            else "no"
-        )
+        if asked is None:
+            return None
+        found = self._radii.certified(top, the_rest(top) if second is None else second)
+        return "yes" if certified and found >= asked else "no"
 
 
 def check_sampling(sampling: Sampling, names: Sequence[str]) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unfooled.certify.bounds import (
+    composed_each_word,
     composed_l2,
+    composed_linf,
     gaussian_l2,
     laplace_l1,
     masked_words,
@@ -19,6 +21,7 @@ from unfooled.certify.bounds import (
     renyi_l2,
     synonym_words,
 )
+from unfooled.certify.bounds.composed import together
 from unfooled.certify.bounds.rounding import SLACK, TINIEST
 
 Radius = Callable[[float, float], float]
@@ -42,6 +45,8 @@ class Radii:
     functions: Mapping[str, Radius]
     whole: bool = False
     """Radii count words."""
+    changeable: int | None = None
+    """How many words could be replaced at all, where that is known."""
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +85,7 @@ def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], 
 
     ``dim`` counts what may move at once: coordinates for linf, word tokens for each-word.
     """
-    total = composed_sigma(sigmas)
+    total = float(together(list(sigmas)))
     every: dict[str, Radius] = {
         "gaussian": lambda top, second: gaussian_l2(top, second, total),
         "renyi": lambda top, second: renyi_l2(top, second, total),
@@ -88,12 +93,14 @@ def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], 
         "composed": lambda top, second: composed_l2(top, second, list(sigmas)),
         "laplace": lambda top, second: laplace_l1(top, second, sigmas[0]),
     }
-    chosen = {name: every[name] for name in bounds}
-    if threat not in ("linf", "each-word"):
-        return Radii(chosen)
-    # |v|_2 ≤ √d·max |v_i|, for d numbers and for d vectors alike
-    share = (1 - 2 * SLACK) / math.sqrt(dim)
-    return Radii({name: _times(radius, share) for name, radius in chosen.items()})
+    if threat in ("linf", "each-word"):
+        # |v|_2 ≤ √d·max |v_i|, for d numbers and for d vectors alike
+        share = (1 - 2 * SLACK) / math.sqrt(dim)
+        every = {name: _times(radius, share) for name, radius in every.items()}
+        over_all = composed_linf if threat == "linf" else composed_each_word
+        every["gaussian"] = lambda top, second: over_all(top, second, [total], dim)
+        every["composed"] = lambda top, second: over_all(top, second, list(sigmas), dim)
+    return Radii({name: every[name] for name in bounds})
 
 
 def masking_radii(total: int, kept: int) -> Radii:
@@ -106,19 +113,12 @@ def masking_radii(total: int, kept: int) -> Radii:
 
 
 def synonym_radii(overlaps: Sequence[float]) -> Radii:
-    """Words under random synonyms; ``overlaps`` of every word, 1 for one without substitutes."""
+    """Words under random synonyms; ``overlaps`` of every word that has substitutes."""
 
     def radius(top: float, second: float) -> float:
         return synonym_words(top, second, list(overlaps)) if overlaps else 0
 
-    return Radii({"overlap": radius}, whole=True)
-
-
-def composed_sigma(sigmas: Sequence[float]) -> float:
-    """(Σσᵢ⁻²)^(−½), rounded down."""
-    if len(sigmas) == 1:
-        return float(sigmas[0])
-    return math.fsum(sigma**-2 for sigma in sigmas) ** -0.5 * (1 - SLACK)
+    return Radii({"overlap": radius}, whole=True, changeable=len(overlaps))
 
 
 def _times(radius: Radius, share: float) -> Radius:

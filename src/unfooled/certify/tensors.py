@@ -10,6 +10,7 @@ inside.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -34,6 +35,7 @@ from unfooled.predict.smoothing.streams import (
     Streams,
     fill,
     pieces,
+    single,
     stream_key,
 )
 from unfooled.settings import choose
@@ -57,13 +59,14 @@ def certify_tensors(
     truth: Sequence[int] | None = None,
     labels: Sequence[str] | None = None,
     batch_size: int = 256,
-    seed: int = 0,
+    seed: int | None = 0,
 ) -> list[Certificate]:
     """One certificate an input of ``inputs`` ``(inputs, …)``; NaN or infinite inputs are refused, one by one.
 
     The noise is Gaussian with standard deviation ``sigma``, for ``threat="l1"`` Laplace with that scale.
     Guarantee, for each input: the radius is wrong with probability at most ``alpha`` over the draws. A module
-    is put in evaluation mode, since batch statistics would let inputs of a batch depend on each other.
+    is put in evaluation mode, since batch statistics would let inputs of a batch depend on each other. The
+    guarantee is for inputs that were not chosen with the seed in hand; ``seed=None`` draws a secret one.
     """
     chosen = choose(TENSOR, threat, kind="threat")
     bounds = tuple(bounds or BOUNDS[threat][:1])
@@ -84,13 +87,14 @@ def certify_tensors(
     ]
     if good:
         with torch.inference_mode():
-            classes = model(inputs[good[:1]]).shape[-1]
+            classes = _classes(model(inputs[good[:1]]))
         names = [str(number) for number in range(classes)] if labels is None else list(labels)
         if len(names) != classes:
             raise UsageError(f"{len(names)} labels for a model with {classes} outputs: give one an output.")
+        drawn = secrets.randbits(63) if seed is None else seed
         kind: NoiseKind = "laplace" if threat == "l1" else "gaussian"
         select, estimate = (
-            TensorSampler(model, inputs, sigma, kind, classes, seed, purpose, batch_size)
+            TensorSampler(model, inputs, sigma, kind, classes, drawn, purpose, batch_size)
             for purpose in (SELECT, ESTIMATE)
         )
         radii = noise_radii(threat, bounds, sigmas=[sigma], dim=inputs[0].numel())
@@ -102,6 +106,17 @@ def certify_tensors(
         if truth is not None:
             found = [one.with_truth(names[int(own)]) for one, own in zip(found, truth, strict=True)]
     return [replace(one, not_covered=chosen.not_covered) for one in found]
+
+
+def _classes(scores: Tensor) -> int:
+    """The number of classes in the scores of one input."""
+    shape = tuple(scores.shape)
+    if len(shape) != 2 or shape[0] != 1 or shape[1] < 2:
+        raise UsageError(
+            f"The model gave scores of the shape {shape} for one input: a certificate needs (1, classes) with "
+            "two classes or more. A model of one output can give two: torch.stack([-score, score], dim=1)."
+        )
+    return shape[1]
 
 
 class TensorSampler:
@@ -123,6 +138,9 @@ class TensorSampler:
         last = inputs.dim() == 4 and not inputs.is_contiguous()
         last = last and inputs.is_contiguous(memory_format=torch.channels_last)
         self._layout = torch.channels_last if last else torch.contiguous_format
+        # Added in single precision at least, and rounded to the inputs' own afterwards: half-precision noise
+        # would be far from Gaussian.
+        self._sums = torch.promote_types(inputs.dtype, torch.float32)
         self._rows = max(1, min(batch_size, VALUES_A_BATCH // max(1, inputs[0].numel())))
         self._seed, self._purpose = seed, purpose
         self._keys: dict[int, int] = {}
@@ -152,9 +170,16 @@ class TensorSampler:
             row += size
         device = self._inputs.device
         owners = torch.from_numpy(np.repeat([piece.owner for piece in parts], sizes)).to(device)
-        noise = noise.to(device, self._inputs.dtype, memory_format=self._layout)
+        noise = noise.to(device, self._sums, memory_format=self._layout)
         with torch.inference_mode():
-            return labels_of(self._model(noise.mul_(self._sigma).add_(self._inputs[owners])))
+            noisy = noise.mul_(single(self._sigma)).add_(self._inputs[owners]).to(self._inputs.dtype)
+            scores = self._model(noisy)
+            if tuple(scores.shape) != (len(noisy), self._classes):
+                raise UsageError(
+                    f"The model gave scores of the shape {tuple(scores.shape)} for {len(noisy)} inputs and "
+                    f"{self._classes} classes: one row an input is needed."
+                )
+            return labels_of(scores)
 
     def _key(self, owner: int) -> int:
         if owner not in self._keys:

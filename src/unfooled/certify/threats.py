@@ -21,14 +21,17 @@ class Threat:
     """The changes that are covered, with ``{r}`` for the radius and ``{thing}`` for what is classified."""
     not_covered: str
 
-    def sentence(self, label: str, radius: float, alpha: float, *, thing: str = "text") -> str:
-        """The promise for one input."""
+    def sentence(
+        self, label: str, radius: float, alpha: float, *, thing: str = "text", nothing: bool = False
+    ) -> str:
+        """The promise for one input; ``nothing``: there is no change of this kind that could be made to it."""
         wrong = f"the sampling behind this statement is wrong with a probability of at most {alpha:g}."
         if radius <= 0:
+            covered = "nothing in it can be replaced, so nothing" if nothing else "no change"
             return (
-                f"The smoothed classifier answers «{label}» for this {thing}; no change is covered; {wrong}"
+                f"The smoothed classifier answers «{label}» for this {thing}; {covered} is covered; {wrong}"
             )
-        number = _rounded_down(radius)
+        number = rounded_down(radius)
         changes = self.changes.format(r=number, thing=thing, s="" if radius == 1 else "s")
         return f"The smoothed classifier answers «{label}» for this {thing} and for {changes}; {wrong}"
 
@@ -98,7 +101,7 @@ TENSOR = {
 }
 
 
-def _rounded_down(radius: float) -> str:
+def rounded_down(radius: float) -> str:
     """Four digits, never more than the radius."""
     if radius == int(radius):
         return str(int(radius))

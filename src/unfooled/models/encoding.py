@@ -127,8 +127,7 @@ def encode(
         return_overflowing_tokens=False,
     )
     # SentencePiece vocabularies hold their special tokens as pieces and find them in text all the same.
-    unknown = tokenizer.unk_token_id
-    spelt = set(tokenizer.all_special_ids) if unknown is not None else set()
+    spelt, stand_in = set(tokenizer.all_special_ids), unknown_id(tokenizer)
     encoded = []
     for index in range(len(texts)):
         backend = result.encodings[index]
@@ -141,7 +140,7 @@ def encode(
         encoded.append(
             Encoded(
                 ids=tuple(
-                    unknown if token in spelt and not flag else token
+                    stand_in if token in spelt and not flag else token
                     for token, flag in zip(result["input_ids"][index], special, strict=True)
                 ),
                 type_ids=tuple(result["token_type_ids"][index]),
@@ -152,3 +151,11 @@ def encode(
             )
         )
     return encoded
+
+
+def unknown_id(tokenizer: Any) -> int:
+    """What stands for a special token that a text spells: the unknown token, or else an ordinary one."""
+    if tokenizer.unk_token_id is not None:
+        return int(tokenizer.unk_token_id)
+    special = set(tokenizer.all_special_ids)
+    return next(number for number in range(len(tokenizer)) if number not in special)

@@ -17,6 +17,7 @@ from unfooled.certify.certificate import Certificate, make_certificate
 from unfooled.certify.procedure import Sampling, check_sampling, sample_votes
 from unfooled.certify.threats import TEXT
 from unfooled.errors import UsageError, UserError
+from unfooled.run.certify_ids import check_model
 from unfooled.run.certify_threat import Chosen, choose_smoothing
 from unfooled.run.certify_work import JOURNAL, REPORT, TABLE, CertificateReport, CertifyProgress, Item, Work
 from unfooled.run.certify_work import refusal as refused_certificate
@@ -182,11 +183,13 @@ def _certified(
         reason = reasons[number]
         if not reason and not any(own.maskable):
             reason = "the text has nothing to read (only spaces or control characters)"
-        reason = reason or chosen.refusal(own)
+        reason = reason or chosen.refusal(classifier, own)
         if reason:
             yield number, refused_certificate(item, chosen.threat, reason)
         else:
             readable.append(number)
+    if chosen.at_embeddings and readable:
+        check_model(classifier.text, encoded[readable[0]])
     radii = chosen.radii_of(classifier, encoded)
     smoother = chosen.smoother(classifier, encoded, seed=seed)
     started = time.perf_counter()

@@ -28,6 +28,7 @@ from unfooled.predict.smoothing import (
     Transformation,
 )
 from unfooled.predict.vote import Vote
+from unfooled.run.certify_ids import check_tokenizer, marker_inside
 from unfooled.settings import choose
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ class Chosen:
     transformation: Transformation
     bounds: tuple[str, ...]
     notes: tuple[str, ...]
+    instead: str = ""
+    """The predictor that the certificates are about, if it is not the one of the classifier."""
+
+    @property
+    def at_embeddings(self) -> bool:
+        """Whether the noise is at the embeddings, so that these alone may tell the model what it reads."""
+        return isinstance(self.transformation, EmbeddingNoise | CertifiedMasked)
 
     @property
     def forwards_a_draw(self) -> int:
@@ -93,7 +101,8 @@ class Chosen:
 
             def of_words(number: int) -> Radii:
                 words = [match[0] for text in encoded[number].texts for match in WORD.finditer(text)]
-                return synonym_radii([table.overlap(word) for word in words])
+                # Words that nothing may replace are no words to certify: a radius counts the others.
+                return synonym_radii([table.overlap(word) for word in words if table.allowed(word)])
 
             return of_words
         sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
@@ -107,9 +116,11 @@ class Chosen:
 
         return of_noise
 
-    def refusal(self, encoded: Encoded) -> str:
+    def refusal(self, classifier: Classifier, encoded: Encoded) -> str:
         """Why nothing should be promised for this input; empty if it may."""
         what, words = self.transformation, sum(encoded.maskable)
+        if self.at_embeddings and (reason := marker_inside(classifier.text, encoded)):
+            return reason
         if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
             return ""
         return (
@@ -132,10 +143,19 @@ def embedding_table(text: TextClassifier, *, tokens: int | None = None) -> NDArr
 def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] = ()) -> Chosen:
     """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
     choose(TEXT, threat, kind="threat")
+    if classifier.text.num_labels < 2:
+        raise UsageError(
+            f"The model has {classifier.text.num_labels} output: the largest of one is always the same, and "
+            "a certificate of it would say nothing. Certify a classifier of two classes or more."
+        )
+    instead, notes = "", list[str]()
     if threat in ("words", "synonyms"):
         transformation, notes = _of_words(classifier, threat)
+        instead = transformation.name if notes else ""
     else:
+        check_tokenizer(classifier.text)
         transformation, notes = _of_noise(classifier, threat)
+        instead = "the plain noisy vote" if notes else ""
     known = BOUNDS[threat]
     if isinstance(transformation, CertifiedMasked):
         known = ("composed", *(name for name in known if name != "composed"))
@@ -148,7 +168,8 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
             f"This run was trained with the defence '{classifier.defence}', not for the threat {threat}: "
             f"expect few or empty certificates. Train with {names}.",
         ]
-    return Chosen(threat, transformation, tuple(dict.fromkeys(bounds)) or known[:1], tuple(notes))
+    chosen = tuple(dict.fromkeys(bounds)) or known[:1]
+    return Chosen(threat, transformation, chosen, tuple(notes), instead)
 
 
 def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
@@ -210,6 +231,11 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
             f"The certificates are about the plain noisy vote, not about this run's '{name}', whose masks "
             "and stages look at the input more than once: deploy it with --predictor vote "
             "--predictor-set masking=none."
+        )
+    elif predictor.output != "vote":
+        notes.append(
+            f"The certificates are about the majority of votes, not about this run's {predictor.output}, "
+            "which a few large scores can decide: deploy it with --predictor-set output=vote."
         )
     blocks_too = tuple(site for site in predictor.noise_layers if site != "embeddings")
     return EmbeddingNoise(predictor.sigma, kind, blocks_too), notes

@@ -28,9 +28,12 @@ from unfooled.predict.decision import Seed
 from unfooled.predict.saliency import most_salient
 from unfooled.predict.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predict.smoothing.embedding_noise import EmbeddingSampler
+from unfooled.predict.smoothing.streams import single
 from unfooled.settings import setting
 
 Calibration = Literal["l2", "each-word"]
+ROUNDED_UP = 1 + 2.0**-48
+"""More than the arithmetic of a noise level can be wrong."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,13 @@ class CertifiedMasked(SmoothedVote):
 
     @property
     def sigmas(self) -> tuple[float, float]:
-        """σ₁ and σ₂, the latter before what a mask saves of it (``threat="each-word"``)."""
+        """σ₁ and σ₂, the latter before what a mask saves of it (``threat="each-word"``).
+
+        σ₂ = (σ⁻² − σ₁⁻²)^(−½), rounded up (``unfooled.certify.bounds.split_noise``).
+        """
         first = math.sqrt(2) * self.sigma if self.sigma_1 is None else self.sigma_1
-        return first, (self.sigma**-2 - first**-2) ** -0.5
+        share = self.sigma / first
+        return first, self.sigma / math.sqrt((first - self.sigma) / first * (1 + share)) * ROUNDED_UP
 
     def check(self, classifier: TextClassifier) -> None:
         if self.sigma <= 0:
@@ -89,15 +96,15 @@ def masked_average(
 
     ``clean`` are the word embeddings of the batch. The mask is computed with the model in its present mode.
     """
-    first, second = sigmas
+    first, second = single(sigmas[0]), single(sigmas[1])
     given = _Given(noise[:, 0] * first)
     masked = _mask(classifier, batch, given, masked_tokens)
     spread: Tensor | float = second
     if threat == "each-word" and masked is not None:
         # Of the first look alone, as it must be: how many word tokens the mask leaves of how many.
-        words = batch.maskable.sum(dim=1)
-        left = (words - masked.sum(dim=1)) / words.clamp(min=1)
-        spread = second * left.sqrt().to(clean.dtype)[:, None, None]
+        sizes = zip(batch.maskable.sum(dim=1).tolist(), masked.sum(dim=1).tolist(), strict=True)
+        found = [behind_mask(second, words, hidden) for words, hidden in sizes]
+        spread = torch.tensor(found, dtype=clean.dtype, device=clean.device)[:, None, None]
     weight = spread**2 / (first**2 + spread**2)  # of the first look: by inverse variance
     average = weight * (clean + given.noise) + (1 - weight) * (clean + spread * noise[:, 1])
     if masked is None:
@@ -106,6 +113,14 @@ def masked_average(
     with torch.no_grad():
         mask_embedding = classifier.embed(mask_id)[0, 0].to(average.dtype)
     return torch.where(masked[:, :, None], mask_embedding, average)
+
+
+def behind_mask(sigma: float, words: int, hidden: int) -> float:
+    """σ·√((T − M)/T) in single precision, rounded up (``unfooled.certify.bounds.masked_noise``).
+
+    0 where the mask leaves no word to look at.
+    """
+    return single(sigma * math.sqrt((words - hidden) / words) * ROUNDED_UP) if hidden < words else 0.0
 
 
 def _mask(classifier: TextClassifier, batch: Batch, given: _Given, masked_tokens: int) -> Tensor | None:

@@ -38,6 +38,7 @@ from unfooled.predict.smoothing.streams import (
     Streams,
     fill,
     pieces,
+    single,
     stream_key,
 )
 
@@ -134,7 +135,7 @@ class NoisySampler(EmbeddingSampler):
         settings = self._settings
         further = Noise(settings.sigma, settings.blocks, settings.kind)
         with torch.inference_mode():
-            noisy = noise[:, 0].mul_(settings.sigma).add_(clean)
+            noisy = noise[:, 0].mul_(single(settings.sigma)).add_(clean)
             return self.classifier.forward(
                 batch,
                 embeddings=noisy,

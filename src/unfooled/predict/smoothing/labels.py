@@ -13,13 +13,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
 from unfooled.models import Encoded, TextClassifier, length_sorted_chunks, map_batches, tokens_a_batch
 from unfooled.predict.smoothing.streams import Piece
 
 
 def labels_of(logits: Tensor) -> NDArray[np.int64]:
-    """The leading class of each row; logits that are not finite are refused."""
+    """The leading class of each row of ``(rows, classes)``; logits that are not finite are refused."""
+    if logits.dim() != 2 or logits.shape[1] < 2:
+        raise UsageError(
+            f"The model gave scores of the shape {tuple(logits.shape)}: a vote needs one row an input and "
+            "two classes or more, (rows, classes)."
+        )
     if not bool(torch.isfinite(logits).all()):
         raise UserError(
             "The model gave a score that is not a finite number. Its weights may be damaged, or its "

@@ -112,3 +112,9 @@ def fill(out: NDArray[np.float32], stream: np.random.Generator, kind: NoiseKind,
         for one in out:
             pair: Any = stream.standard_exponential((2, *one.shape), dtype=np.float32)
             np.subtract(pair[0], pair[1], out=one)
+
+
+def single(value: float) -> float:
+    """The value as single precision holds it, rounded up: noise times it is no less than was stated."""
+    found = np.float32(value)
+    return float(found if float(found) >= value else np.nextafter(found, np.float32(np.inf)))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from unfooled.models import Encoded, TextClassifier
+from unfooled.models.encoding import unknown_id
 
 Tokens = tuple[int, ...]
 
@@ -83,11 +84,10 @@ class WordAssembler:
         if not new:
             return
         tokenizer = self._classifier.tokenizer
-        unknown = tokenizer.unk_token_id
-        special = set(tokenizer.all_special_ids) if unknown is not None else set()
+        special, stand_in = set(tokenizer.all_special_ids), unknown_id(tokenizer)
         rows = tokenizer(new, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         for word, row in zip(new, rows, strict=True):
-            self._known[word] = tuple(unknown if token in special else token for token in row)
+            self._known[word] = tuple(stand_in if token in special else token for token in row)
 
     def _frame(self, texts: int) -> _Frame:
         if texts not in self._frames:

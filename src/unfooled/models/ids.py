@@ -1,0 +1,74 @@
+"""What token ids tell a model besides their embeddings: where a text ends, and which place a token has.
+
+RoBERTa and its kin count positions over ids that are not padding, decoders answer at the last id that is not
+padding, encoder-decoders at the end token. With embeddings given in place of the table's output that is fixed
+by the number of tokens, as long as no text can hold such an id itself. A statement about all embeddings near
+those of a text (a certificate) needs that; where it fails, another word can move the answer at no distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from unfooled.models.encoding import Encoded, unknown_id
+from unfooled.models.text import TextClassifier
+
+TOLERANCE = 1e-3
+"""Of logits that should be equal; they differ by rounding at most."""
+
+
+def markers(classifier: TextClassifier) -> frozenset[int]:
+    """Ids that may tell where a text ends: padding, as the tokenizer and as the model name it, and its end."""
+    config: Any = classifier.model.config
+    found = [classifier.tokenizer.pad_token_id, getattr(config, "pad_token_id", None)]
+    if getattr(config, "is_encoder_decoder", False):
+        end = getattr(config, "eos_token_id", None)
+        found += end if isinstance(end, list) else [end]
+    return frozenset(int(number) for number in found if number is not None)
+
+
+def written_markers(classifier: TextClassifier) -> list[int]:
+    """Markers that a text can hold: as its unknown words, or since they are ordinary tokens; none is well.
+
+    Every special token that a text spells is read as the unknown token (``encode``), so none else can occur.
+    """
+    tokenizer = classifier.tokenizer
+    special = set(tokenizer.all_special_ids)
+    return sorted(
+        number
+        for number in markers(classifier)
+        if number == unknown_id(tokenizer) or (number not in special and number < len(tokenizer))
+    )
+
+
+def ids_matter(classifier: TextClassifier, item: Encoded) -> bool:
+    """Whether other words change the answer to the very same embeddings: tried with a few on one input."""
+    tokenizer = classifier.tokenizer
+    special = set(tokenizer.all_special_ids)
+    ordinary = [number for number in range(len(tokenizer)) if number not in special]
+    places = [place for place, word in enumerate(item.maskable) if word]
+    unknown = unknown_id(tokenizer)
+    changed = [
+        _with(item, places, [unknown]),
+        _with(item, places[-1:], [unknown]),
+        _with(item, places, ordinary[:: max(1, len(ordinary) // 7)]),
+        _with(item, places, ordinary[-1:]),
+    ]
+    with torch.inference_mode():
+        batch = classifier.batch([item, *changed])
+        embeddings = classifier.embed(batch.ids[:1]).expand(len(batch), -1, -1)
+        logits = classifier.forward(batch, embeddings=embeddings).logits
+    scale = TOLERANCE * (1 + float(logits.abs().max()))
+    return bool(((logits - logits[0]).abs() > scale).any())
+
+
+def _with(item: Encoded, places: Sequence[int], numbers: Sequence[int]) -> Encoded:
+    """The input with these places taken by these ids, over and over."""
+    ids = list(item.ids)
+    for count, place in enumerate(places):
+        ids[place] = numbers[count % len(numbers)]
+    return replace(item, ids=tuple(ids))
