@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,26 @@ def test_words_are_letters_and_digits_with_marks_inside() -> None:
         "A", "gorgeous", "WITTY", "film", "it's", "n't", "dull", "don’t", "miss", "co-op's", "1", "e@mail",
     )  # fmt: skip
     assert Document.of("!!! 😀 …", "").words == ()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("The", "cafe\u0301", "was", "good"),  # the accent is a character of its own
+        ("re\u0301sume\u0301", "n\u0303"),
+        ("हिन्दी", "फ़िल्म", "अच्छी"),
+        ("מִדְבָּר", "שָׁלוֹם"),
+        ("l'e\u0301te\u0301", "co-ope\u0301"),
+    ],
+)
+def test_accents_and_vowel_signs_belong_to_their_word(words: tuple[str, ...]) -> None:
+    document = Document.of(", ".join(words) + "!")
+    assert document.words == words
+    assert document.replace(0, "x", keep_case=False).texts == (", ".join(("x", *words[1:])) + "!",)
+
+
+def test_a_mark_without_a_letter_is_no_word() -> None:
+    assert Document.of("\u0301 …\u0301 a").words == ("a",)
 
 
 def test_spans_point_at_the_words_of_both_texts() -> None:
@@ -69,6 +90,22 @@ def test_edits_in_any_order_keep_numbers_and_places(
             document = document.replace(number, replacement, keep_case=False)
             expected[number] = replacement
         assert document.words == tuple(expected)
+        assert document.words == tuple(map(document.word, range(len(document))))
+        assert document.spans == tuple(map(document.span, range(len(document))))
+        assert all(0 <= start <= end <= len(document.texts[0]) for _, start, end in document.spans)
+        starts = [start for _, start, _ in document.spans]
+        assert starts == sorted(starts)
+
+
+def test_a_deleted_word_can_be_put_back() -> None:
+    document = Document.of("a new film")
+    for number in (1, 2, 0):
+        document = document.delete(number)
+    assert document.texts == ("",)
+    for number, word in enumerate(("A", "long", "film")):
+        document = document.replace(number, word)
+        assert document.word(number) == word
+    assert document.words == ("A", "long", "film")
 
 
 @given(st.lists(st.tuples(words, glue), min_size=1, max_size=8), st.dictionaries(st.integers(0, 7), words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -158,6 +159,20 @@ def test_the_budget_is_kept(name: str, budget: int) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
+def test_memory_is_bounded_by_the_budget_however_long_the_text_is(name: str) -> None:
+    text = "gorgeous film , it is a long story " * 80
+    attack(name, (("a gorgeous long film",),))  # imports and caches
+    tracemalloc.start()
+    try:
+        (outcome,) = attack(name, ((text,),), query_budget=10)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (outcome.queries, outcome.budget_spent) == (10, True)
+    assert peak < 1_000_000  # one document a word would be 25 MB
+
+
+@pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("text", ["!!! 😀 …", "the of and", "zzyzx", "x"])
 def test_where_nothing_can_change_nothing_is_attacked(name: str, text: str) -> None:
     (outcome,) = attack(name, ((text,),), label=0)
@@ -197,6 +212,15 @@ def test_antonym_changes_exactly_one_word_and_tries_the_most_important_first() -
     # «great» → «awful» turns the label (1.75 → −1.75 + …), «long» → «short» does not.
     assert [(change.before, change.after) for change in outcome.changes] == [("long", "short")]
     assert outcome.queries == 1 + 2 + 1 + 1  # the original, two deletions, «awful», «short»
+
+
+def test_where_no_antonym_keeps_the_part_of_speech_nothing_was_attacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("unfooled.attacks.recipes.antonym.antonyms", lambda word: ("works",))
+    (outcome,) = attack("antonym", (("a gorgeous , long film",),))
+    assert (outcome.status, outcome.queries) == ("not-attackable", 1)
+    assert "part of speech" in outcome.message
 
 
 def test_negation_adds_or_removes_one() -> None:

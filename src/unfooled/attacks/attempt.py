@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import Goal
-from unfooled.attacks.limits import Limits
+from unfooled.attacks.limits import LimitHit, Limits
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, derived_key
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class Attempt:
     forwards: int = 0
     seconds: float = 0.0
     """This attempt's share of the work so far; the scheduler keeps it."""
-    budget_spent: bool = False
+    limit_hit: LimitHit = ""
+    search_over: bool = False
+    """Something was found: what is still asked about it, the time cap does not stop."""
     reaching: dict[Query, Answer] = field(default_factory=dict)
     """The answers that reached the goal; a recipe may only return a document that is here."""
 
@@ -122,10 +125,11 @@ class Attempt:
         # 0.29 × 100 is a little less than 29 in floating point.
         return max(1, int(self.limits.max_changed * len(self.original) + 1e-9))
 
-    def ask(self, documents: Sequence[Document]) -> Steps[list[Trial]]:
-        """The victim's answers, in order; fewer than asked for when the budget ends."""
-        if documents:
-            self.check_budget()
+    def ask(self, documents: Iterable[Document]) -> Steps[list[Trial]]:
+        """The victim's answers, in order; fewer than asked for when the budget ends.
+
+        Of an iterator no more is taken than the budget allows, and one to see whether it goes on.
+        """
         documents = self._affordable(documents)
         answers = yield from self.answered([document.texts for document in documents])
         self.queries += len(documents)
@@ -159,9 +163,8 @@ class Attempt:
         result: Gradients = found
         return result
 
-    def expected(self, documents: Sequence[Document], *, draws: int) -> Steps[list[Answer]]:
+    def expected(self, documents: Iterable[Document], *, draws: int) -> Steps[list[Answer]]:
         """Mean probabilities over the victim's randomness (white box); each counts as one query."""
-        self.check_budget()
         documents = self._affordable(documents)
         items = tuple(self._asked(document.texts) for document in documents)
         answers: list[Answer] = (yield Request("expected", items, (("draws", draws),))) if items else []
@@ -171,11 +174,13 @@ class Attempt:
 
     def embeddings(self, words: Sequence[str]) -> Steps[list[np.ndarray]]:
         """The victim's own embedding of each word (white box)."""
+        self.check_time()
         found: list[np.ndarray] = yield Request("embedding", tuple(words))
         return found
 
     def tags(self, texts: Sequence[str]) -> Steps[list[tuple[Tag, ...]]]:
         """Part-of-speech tags of each text."""
+        self.check_time()
         if not texts:
             return []
         found: list[tuple[Tag, ...]] = yield Request("tags", tuple(texts))
@@ -183,6 +188,7 @@ class Attempt:
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> Steps[list[float]]:
         """Sentence similarity of each pair of texts."""
+        self.check_time()
         if not pairs:
             return []
         found: list[float] = yield Request("similarity", tuple(pairs))
@@ -190,20 +196,34 @@ class Attempt:
 
     def fillings(self, spans: Sequence[tuple[str, int, int]], *, count: int) -> Steps[list[list[str]]]:
         """Words a masked language model puts at each (text, start, end)."""
+        self.check_time()
         if not spans:
             return []
         found: list[list[str]] = yield Request("fill", tuple(spans), (("count", count),))
         return found
 
     def check_budget(self) -> None:
-        if self.queries >= self.limits.query_budget or self.seconds > self.limits.time_cap:
-            self.budget_spent = True
+        """End the search if no query is left, or the time is over."""
+        self.check_time()
+        if self.queries >= self.limits.query_budget:
+            self.limit_hit = "queries"
             raise BudgetSpent
 
-    def _affordable(self, documents: Sequence[Document]) -> Sequence[Document]:
-        left = self.limits.query_budget - self.queries
-        self.budget_spent |= len(documents) > left
-        return documents[:left]
+    def check_time(self) -> None:
+        if self.seconds > self.limits.time_cap and not self.search_over:
+            self.limit_hit = "time"
+            raise BudgetSpent
+
+    def _affordable(self, documents: Iterable[Document]) -> list[Document]:
+        self.check_time()
+        waiting = iter(documents)
+        if (first := next(waiting, None)) is None:
+            return []
+        self.check_budget()
+        found = [first, *islice(waiting, self.limits.query_budget - self.queries - 1)]
+        if next(waiting, None) is not None:
+            self.limit_hit = "queries"
+        return found
 
     def answered(self, queries: Sequence[Query]) -> Steps[list[Answer]]:
         """Answers from the cache or the victim."""

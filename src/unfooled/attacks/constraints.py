@@ -57,11 +57,11 @@ class Constraints:
     def _compared(
         self, attempt: Attempt, current: Document, number: int, document: Document
     ) -> tuple[str, str]:
-        which, start, end = current.spans[number]
+        which, start, end = current.span(number)
         if self.window is None:
             return attempt.original.texts[which], document.texts[which]
         before, after = current.texts[which], document.texts[which]
-        return windows(before, after, start, end, document.spans[number][2], size=self.window)
+        return windows(before, after, start, end, document.span(number)[2], size=self.window)
 
 
 def with_same_pos(
@@ -82,8 +82,8 @@ def neighbourhood(document: Document, number: int, neighbours: int = _NEIGHBOURS
     >>> neighbourhood(Document.of("a gorgeous , witty , seductive film"), 2, 1)
     ('gorgeous , witty , seductive', 11, 16)
     """
-    which, start, end = document.spans[number]
-    near = document.spans[max(0, number - neighbours) : number + neighbours + 1]
-    own = [span for span in near if span[0] == which]
+    which, start, end = document.span(number)
+    near = range(max(0, number - neighbours), min(len(document), number + neighbours + 1))
+    own = [span for span in map(document.span, near) if span[0] == which]
     first, last = own[0][1], own[-1][2]
     return document.texts[which][first:last], start - first, end - first

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from unfooled.attacks.attempt import Attempt, Steps, Trial
+from unfooled.attacks.document import Document
 from unfooled.attacks.victim import Answer, Gradients
 
 UNKNOWN = "\U00012000"
@@ -23,13 +24,20 @@ def by_deletion(attempt: Attempt, words: Sequence[int]) -> Steps[list[int]]:
 
     A word that stands alone in its text is not deleted, as classifiers refuse an empty text; it comes first.
     """
-    documents = {number: attempt.original.delete(number) for number in words}
-    asked = [number for number in words if all(text.strip() for text in documents[number].texts)]
-    trials = yield from attempt.ask([documents[number] for number in asked])
-    importance = {number: float("inf") for number in words if number not in asked}
+    asked = [number for number in words if not stands_alone(attempt.original, number)]
+    trials = yield from attempt.ask(attempt.original.delete(number) for number in asked)
+    importance = dict.fromkeys(set(words).difference(asked), float("inf"))
     for number, trial in zip(asked, trials, strict=False):
         importance[number] = deletion_importance(attempt.first, trial.answer, attempt.example.label)
     return ordered(importance)
+
+
+def stands_alone(document: Document, number: int) -> bool:
+    """Whether a text would be empty without the word."""
+    which, start, end = document.span(number)
+    room = [len(text.strip()) for text in document.texts]
+    room[which] -= end - start
+    return not all(room)
 
 
 def deletion_importance(before: Answer, after: Answer, truth: int) -> float:
@@ -49,7 +57,7 @@ def by_unknown(attempt: Attempt, words: Sequence[int], unknown: str) -> Steps[li
 def with_unknown(attempt: Attempt, words: Sequence[int], unknown: str) -> Steps[list[Trial]]:
     """The trials in which each word in turn is the unknown token."""
     original = attempt.original
-    return (yield from attempt.ask([original.replace(n, unknown, keep_case=False) for n in words]))
+    return (yield from attempt.ask(original.replace(n, unknown, keep_case=False) for n in words))
 
 
 def by_gradient(attempt: Attempt, words: Sequence[int]) -> Steps[list[int]]:

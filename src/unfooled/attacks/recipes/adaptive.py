@@ -66,7 +66,7 @@ class Adaptive:
             gradients = yield from attempt.gradients(current, attempt.example.label, draws=self.draws)
             gains: dict[Pair, float] = {}
             for number in table.keys() - changed:
-                slope = gradients.of_span(*current.spans[number])
+                slope = gradients.of_span(*current.span(number))
                 here = vectors[current.words[number].casefold()]
                 for word in table[number]:
                     gains[number, word] = float(slope @ (vectors[word] - here))

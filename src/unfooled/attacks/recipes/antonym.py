@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.attacks.attempt import Attempt, Steps
+from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.candidates import candidate_table, content_words
 from unfooled.attacks.constraints import with_same_pos
 from unfooled.attacks.document import Document
@@ -33,15 +33,17 @@ class Antonym:
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         check_label_changes(attempt)
         original = attempt.original
-        opposites = candidate_table(attempt, content_words(attempt), antonyms)
-        documents: dict[int, list[Document]] = {}
-        for number, words in opposites.items():
+        table = candidate_table(attempt, content_words(attempt), antonyms)
+        opposites: dict[int, list[str]] = {}
+        for number, words in table.items():
             found = substituted(original, number, words)
             if found and (found := (yield from with_same_pos(attempt, original, number, found))):
-                documents[number] = found
-        order = yield from by_deletion(attempt, list(documents))
+                opposites[number] = [document.word(number) for document in found]
+        if not opposites:
+            raise NothingToChange("no antonym keeps its word's part of speech")
+        order = yield from by_deletion(attempt, list(opposites))
         for number in order:
-            trials = yield from attempt.ask(documents[number])
+            trials = yield from attempt.ask(substituted(original, number, opposites[number], keep_case=False))
             reached = [trial for trial in trials if trial.reached]
             if reached:
                 return max(reached, key=lambda trial: trial.score).document

@@ -40,7 +40,7 @@ class Bae:
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         def filled(document: Document, number: int) -> Steps[Sequence[str]]:
-            which, start, end = document.spans[number]
+            which, start, end = document.span(number)
             (words,) = yield from attempt.fillings(
                 [(document.texts[which], start, end)], count=self.candidates
             )

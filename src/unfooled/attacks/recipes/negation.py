@@ -40,7 +40,7 @@ class Negation:
         edits = [edit for edit in edits if changeable.issuperset(edit) and len(edit) <= attempt.max_changes]
         if not edits:
             raise NothingToChange("no verb can be negated")
-        trials = yield from attempt.ask([edited(original, edit) for edit in edits])
+        trials = yield from attempt.ask(edited(original, edit) for edit in edits)
         reached = [trial for trial in trials if trial.reached]
         return max(reached, key=lambda trial: trial.score).document if reached else None
 

@@ -8,6 +8,7 @@ entities are not swapped: the paper's dictionaries are not public.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,14 +45,17 @@ class Pwws:
         saliency = np.exp([trial.score for trial in unknown])
         weights = dict(zip(words, saliency / saliency.sum(), strict=False))
 
-        tried = [
-            (number, document)
-            for number in words
-            for document in substituted(attempt.original, number, synonyms[number])
-        ]
-        trials = yield from attempt.ask([document for _, document in tried])
+        tried: list[int] = []
+
+        def documents() -> Iterator[Document]:
+            for number in words:
+                for document in substituted(attempt.original, number, synonyms[number]):
+                    tried.append(number)
+                    yield document
+
+        trials = yield from attempt.ask(documents())
         best: dict[int, float] = {}
-        for (number, _), trial in zip(tried, trials, strict=False):
+        for number, trial in zip(tried, trials, strict=False):
             best[number] = max(best.get(number, 0.0), trial.score)
 
         order = ordered({number: best[number] * weights[number] for number in best})
