@@ -11,7 +11,6 @@ the requests of many attempts together:
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,6 +21,7 @@ import numpy as np
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import Goal
 from unfooled.attacks.limits import LimitHit, Limits
+from unfooled.attacks.protection import protected
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, derived_key
 
 if TYPE_CHECKING:
@@ -104,17 +104,12 @@ class Attempt:
     @property
     def changeable(self) -> list[int]:
         """The words that may change: not protected, in the chosen sentence."""
-        protected = {word.casefold() for word in self.limits.protect}
         wanted = {"either": (0, 1), "first": (0,), "second": (1,)}[self.limits.sentence]
-        inside = self._protected_spans()
+        untouchable = protected(self.original, self.limits)
         return [
             number
-            for number, (word, (which, start, end)) in enumerate(
-                zip(self.original.words, self.original.spans, strict=True)
-            )
-            if word.casefold() not in protected
-            and (which in wanted or len(self.original.texts) == 1)
-            and not any(w == which and s < end and start < e for w, s, e in inside)
+            for number, (which, _, _) in enumerate(self.original.spans)
+            if number not in untouchable and (which in wanted or len(self.original.texts) == 1)
         ]
 
     @property
@@ -243,12 +238,3 @@ class Attempt:
     def _asked(self, query: Query) -> Asked:
         self._drawn += 1
         return Asked(query, derived_key(self._key, self._drawn))
-
-    def _protected_spans(self) -> list[tuple[int, int, int]]:
-        if not self.limits.protect_pattern:
-            return []
-        return [
-            (which, match.start(), match.end())
-            for which, text in enumerate(self.original.texts)
-            for match in re.finditer(self.limits.protect_pattern, text)
-        ]

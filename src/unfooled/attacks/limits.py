@@ -9,6 +9,9 @@ from typing import Literal
 from unfooled.errors import UsageError
 from unfooled.settings import setting
 
+LimitHit = Literal["", "queries", "time"]
+"""Which limit cut an attack short; empty if none did."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -16,7 +19,7 @@ class Limits:
 
     query_budget: int = setting(5000, "Queries an example, at most", at_least=1)
     max_changed: float = setting(1.0, "Largest share of words changed", at_least=0, at_most=1)
-    protect: tuple[str, ...] = setting((), "Words that must not change (any case)")
+    protect: tuple[str, ...] = setting((), "Words and phrases that must not change (any case)")
     protect_pattern: str | None = setting(
         None, "Regular expression; words inside its matches must not change"
     )

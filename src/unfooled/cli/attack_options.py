@@ -16,7 +16,7 @@ Victim = Annotated[
 ]
 Recipe = Annotated[str, typer.Option(help="Attack, or several: a,b — or all. See --list.")]
 RecipeSettings = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set neighbours=20.")
+    list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set candidates=20.")
 ]
 Task = Annotated[str | None, typer.Option(help="Named task (default: the run's own).")]
 Data = Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")]
@@ -27,7 +27,7 @@ QueryBudget = Annotated[int | None, typer.Option(help="Queries an example, at mo
 MaxChanged = Annotated[
     float | None, typer.Option(help="Largest share of words changed, 0 to 1 (default: 1).")
 ]
-Protect = Annotated[list[str] | None, typer.Option(help="A word that must not change. Repeatable.")]
+Protect = Annotated[list[str] | None, typer.Option(help="A word or phrase that must not change. Repeatable.")]
 ProtectPattern = Annotated[
     str | None, typer.Option(help="Regular expression; words inside its matches must not change.")
 ]
