@@ -113,7 +113,7 @@ def _classes(scores: Tensor) -> int:
     shape = tuple(scores.shape)
     if len(shape) != 2 or shape[0] != 1 or shape[1] < 2:
         raise UsageError(
-            f"The model gave scores of the shape {shape} for one input: a certificate needs (1, classes) with "
+            f"The model gave scores of the shape {shape} for one input: it must be (1, classes) with "
             "two classes or more. A model of one output can give two: torch.stack([-score, score], dim=1)."
         )
     return shape[1]

@@ -24,7 +24,7 @@ class Threat:
     def sentence(
         self, label: str, radius: float, alpha: float, *, thing: str = "text", nothing: bool = False
     ) -> str:
-        """The promise for one input; ``nothing``: there is no change of this kind that could be made to it."""
+        """The promise for one input; ``nothing``: no change of this kind can be made to it."""
         wrong = f"the sampling behind this statement is wrong with a probability of at most {alpha:g}."
         if radius <= 0:
             covered = "nothing in it can be replaced, so nothing" if nothing else "no change"

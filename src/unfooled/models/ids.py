@@ -22,7 +22,7 @@ TOLERANCE = 1e-3
 
 
 def markers(classifier: TextClassifier) -> frozenset[int]:
-    """Ids that may tell where a text ends: padding, as the tokenizer and as the model name it, and its end."""
+    """Ids that may tell where a text ends: padding (of tokenizer and model) and its end."""
     config: Any = classifier.model.config
     found = [classifier.tokenizer.pad_token_id, getattr(config, "pad_token_id", None)]
     if getattr(config, "is_encoder_decoder", False):

@@ -18,12 +18,21 @@ from unfooled.certify.procedure import Sampling, check_sampling, sample_votes
 from unfooled.certify.threats import TEXT
 from unfooled.errors import UsageError, UserError
 from unfooled.run.certify_ids import check_model
-from unfooled.run.certify_threat import Chosen, choose_smoothing
-from unfooled.run.certify_work import JOURNAL, REPORT, TABLE, CertificateReport, CertifyProgress, Item, Work
+from unfooled.run.certify_inputs import given_items, labelled_items, substitutes_of
+from unfooled.run.certify_threat import Chosen, choose_smoothing, not_its_own
+from unfooled.run.certify_work import (
+    JOURNAL,
+    REPORT,
+    TABLE,
+    CertificateReport,
+    CertifyProgress,
+    Item,
+    Work,
+    secret_seed,
+)
 from unfooled.run.certify_work import refusal as refused_certificate
 from unfooled.run.files import write_json
 from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal
-from unfooled.run.labelled import load_inputs
 from unfooled.run.provenance import versions
 from unfooled.run.target import classifier_identity
 from unfooled.settings import build
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from unfooled.predict import Classifier
 
 FORMAT = 1
+CODE_VERSION = 2  # raise it when the same votes, or the same settings, would give another certificate
 
 
 def certify(
@@ -59,7 +69,7 @@ def certify(
     settings: Mapping[str, Any] | None = None,
     substitutes: str | None = None,
     antonyms: bool = True,
-    seed: int = 0,
+    seed: int | None = 0,
     in_flight: int = 16,
     device: str = "auto",
     out: str | Path | None = None,
@@ -72,7 +82,8 @@ def certify(
     reads an l2 radius as word substitutions; ``antonyms`` counts WordNet antonyms inside each certificate.
     With ``out`` (a run folder has a default, RUN/certificates/THREAT) the report is kept and resumed.
 
-    Guarantee, for each certified input: its sentence is wrong with probability at most ``alpha``.
+    Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
+    probability at most ``alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
 
     >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
     >>> report[0].label, report[0].radius, report[0].sentence
@@ -97,18 +108,19 @@ def certify(
         owner="certify",
     )
     run = None if isinstance(classifier, Classifier) else Path(classifier)
-    opened = classifier if isinstance(classifier, Classifier) else load(classifier, device=device)
-    opened = with_settings(opened, predictor, settings or {})
-    chosen = choose_smoothing(opened, threat, bounds)
+    own = classifier if isinstance(classifier, Classifier) else load(classifier, device=device)
+    opened = with_settings(own, predictor, settings or {})
+    chosen = not_its_own(choose_smoothing(opened, threat, bounds), own, opened, settings or {})
     check_sampling(sampling, chosen.bounds)
     if texts is None:
         load_ = {"task": task, "data": data, "split": split, "columns": columns or {}, "encoding": encoding}
-        items, refused, source = _labelled(opened, run, threat, limit, load_)
+        items, refused, source = labelled_items(opened, run, threat, limit, load_)
     else:
-        items, refused, source = _given(opened, texts, pairs, labels), [], "texts"
-    table = _substitutes(chosen, substitutes)
-    conditions = {
+        items, refused, source = given_items(opened, texts, pairs, labels), [], "texts"
+    table = substitutes_of(chosen, substitutes)
+    conditions: dict[str, Any] = {
         "unfooled": versions()["unfooled"],
+        "code": CODE_VERSION,
         "classifier": classifier_identity(opened) | {"predictor": None},
         "threat": threat,
         "smoothing": chosen.describe(),
@@ -116,7 +128,6 @@ def certify(
         "sampling": asdict(sampling),
         "substitutes": None if table is None else table.fingerprint(),
         "antonyms": antonyms,
-        "seed": seed,
     }
     about = {
         "format": FORMAT,
@@ -125,26 +136,30 @@ def certify(
         "source": source,
         "labels": list(opened.labels),
         "notes": list(chosen.notes),
+        "other_predictor": chosen.instead,
         "not_covered": TEXT[threat].not_covered,
         **{key: value for key, value in conditions.items() if key != "classifier"},
         "versions": versions(),
         "command": command,
     }
-    work = Work(items, refused, fingerprint(conditions))
+    work: Work | None = None
     folder = (run / "certificates" / threat if run and texts is None else None) if out is None else Path(out)
     tell = on_progress or (lambda _: None)
     try:
         with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+            drawn = secret_seed(journal, conditions) if seed is None else seed
+            conditions["seed"] = about["seed"] = drawn
+            work = Work(items, refused, fingerprint(conditions))
             left = work.resume(journal)
             tell(work.progress)
             todo = [items[number] for number in left]
             for number, found in _certified(
-                opened, chosen, todo, sampling, table, antonyms=antonyms, seed=seed, in_flight=in_flight
+                opened, chosen, todo, sampling, table, antonyms=antonyms, seed=drawn, in_flight=in_flight
             ):
                 work.keep(journal, left[number], found)
                 tell(work.progress)
     except (KeyboardInterrupt, UserError):
-        if folder is not None and work.progress.done:
+        if folder is not None and work is not None and work.progress.done:
             write_json(folder / REPORT, work.report(about).to_dict())
         raise
     report = work.report(about)
@@ -213,54 +228,3 @@ def _certified(
 def _completed(certificate: Certificate, item: Item, truncated: bool) -> Certificate:
     found = replace(certificate, texts=item.texts, truncated=truncated)
     return found if item.truth is None else found.with_truth(item.truth)
-
-
-def _labelled(
-    classifier: Classifier, run: Path | None, threat: str, limit: int | None, load_: Mapping[str, Any]
-) -> tuple[list[Item], list[Certificate], str]:
-    inputs = load_inputs(classifier, run, limit=limit, lenient=True, **load_)
-    pairs: Sequence[str | None] = inputs.pairs or [None] * len(inputs.texts)
-    items = [
-        Item(row, (text,) if pair is None else (text, pair), classifier.labels[label])
-        for row, text, pair, label in zip(inputs.rows, inputs.texts, pairs, inputs.labels, strict=True)
-    ]
-    refused = [refused_certificate(Item(one.row, one.texts), threat, one.reason) for one in inputs.refused]
-    return items, refused, inputs.source
-
-
-def _given(
-    classifier: Classifier,
-    texts: Sequence[str],
-    pairs: Sequence[str] | None,
-    labels: Sequence[str] | None,
-) -> list[Item]:
-    first, second = classifier.checked(texts, pairs)
-    if not first:
-        raise UsageError("There is no text to certify.")
-    if labels is not None and len(labels) != len(first):
-        raise UsageError(f"{len(first)} texts but {len(labels)} labels: give one a text.")
-    for label in labels or ():
-        if label not in classifier.labels:
-            raise UsageError(f"There is no label {label!r}. Labels: {', '.join(classifier.labels)}.")
-    return [
-        Item(
-            number,
-            (text,) if second is None else (text, second[number]),
-            None if labels is None else labels[number],
-        )
-        for number, text in enumerate(first)
-    ]
-
-
-def _substitutes(chosen: Chosen, named: str | None) -> SubstitutionTable | None:
-    """The table of the threat, or the one that reads an l2 radius as words."""
-    own = chosen.table()
-    if named is None or own is not None:
-        if named is not None:
-            raise UsageError("--substitutes is for l2; the threat synonyms has --predictor-set table=….")
-        return own
-    if chosen.threat != "l2":
-        raise UsageError(f"--substitutes reads an l2 radius as words; --threat {chosen.threat} has none.")
-    from unfooled.lexicon.substitution import load_table
-
-    return load_table(named)

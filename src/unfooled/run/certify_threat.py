@@ -6,8 +6,8 @@ own predictor is not that one, or its defence was not trained for the threat, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,10 +69,8 @@ class Chosen:
 
     def describe(self) -> dict[str, Any]:
         settings = asdict(self.transformation)  # type: ignore[call-overload]
-        # How many votes a deployed predictor counts is no part of what is certified.
-        drop = ("votes", "abstain_below", "abstain_error_rate")
         name = getattr(self.transformation, "name", "embedding-noise")
-        return {"name": name, **{key: value for key, value in settings.items() if key not in drop}}
+        return {"name": name, **_smoothing(settings)}
 
     def table(self) -> SubstitutionTable | None:
         """The substitutes of a synonym certificate."""
@@ -170,6 +168,26 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         ]
     chosen = tuple(dict.fromkeys(bounds)) or known[:1]
     return Chosen(threat, transformation, chosen, tuple(notes), instead)
+
+
+def not_its_own(chosen: Chosen, own: Classifier, opened: Classifier, given: Mapping[str, Any]) -> Chosen:
+    """With a note if the settings given for the predictor make it another one than the run's ``own``."""
+    before, after = (_smoothing(one.predictor.describe()) for one in (own, opened))
+    if before == after:
+        return chosen
+    changed = [f"{key}={value}" for key, value in given.items() if before.get(key) != after.get(key)]
+    told = ", ".join([str(after["name"]), *changed])
+    note = (
+        f"The certificates are about another predictor ({told}) than this run's own '{before['name']}': "
+        "deploy it with the same --predictor and --predictor-set."
+    )
+    return replace(chosen, notes=(note, *chosen.notes), instead=chosen.instead or told)
+
+
+def _smoothing(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without how many votes are counted when it is deployed: that is no part of what is certified."""
+    drop = ("votes", "abstain_below", "abstain_error_rate")
+    return {key: value for key, value in settings.items() if key not in drop}
 
 
 def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:

@@ -3,10 +3,15 @@
 Each changed text is tokenised as a whole; one with as many tokens as the original lies at the distance of
 their embeddings. An antonym inside the certified threat is a change of meaning that the answer is certified
 to ignore: certified accuracy alone would count that as robustness.
+
+Several substitutions move a text by the root of the sum of their squares only if each changes tokens of its
+own. Tokenizers may join what stands between two spaces, so one word a chunk is counted; a change that reaches
+tokens of another chunk covers nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,13 +26,15 @@ if TYPE_CHECKING:
     from unfooled.predict import Classifier
 
 EXAMPLES = 3
+Chunk = tuple[int, int, int]
+"""(which text, first character, past the last) of what stands between two spaces."""
 
 
 @dataclass(frozen=True)
 class Swap:
     """One word replaced by another, and the texts that gives."""
 
-    place: int
+    chunk: Chunk
     before: str
     after: str
     texts: tuple[str, ...]
@@ -53,7 +60,7 @@ class WordReader:
             return certificate
         found = certificate
         if certificate.threat == "l2" and self._substitutes is not None:
-            moves = self._largest_moves(encoded, self._substitutes)
+            moves = self.largest_moves(encoded)
             found = replace(
                 found,
                 words_covered=words_covered(moves, certificate.radius),
@@ -63,13 +70,17 @@ class WordReader:
             found = self._with_antonyms(found, encoded, self._antonyms)
         return found
 
-    def _largest_moves(self, encoded: Encoded, table: SubstitutionTable) -> list[float]:
-        """For each word with substitutes of as many tokens, the largest distance to one of them."""
-        swaps = list(swapped(encoded.texts, table.allowed))
-        largest: dict[int, float] = {}
-        for swap, distance in zip(swaps, self._distances(encoded, swaps, "l2"), strict=True):
-            if distance is not None:
-                largest[swap.place] = max(largest.get(swap.place, 0.0), distance)
+    def largest_moves(self, encoded: Encoded) -> list[float]:
+        """For each chunk with a word that has substitutes of as many tokens, the largest distance to one."""
+        assert self._substitutes is not None
+        swaps = list(swapped(encoded.texts, self._substitutes.allowed, forms=written))
+        largest: dict[Chunk, float] = {}
+        for swap, item in zip(swaps, self._tokenised(encoded, swaps), strict=True):
+            # A text that is cut may have lost or gained tokens where they are not seen.
+            if item is not None and not item.truncated:
+                inside = _stays(encoded, item, swap.chunk)
+                distance = self._distance(encoded, item, "l2") if inside else math.inf
+                largest[swap.chunk] = max(largest.get(swap.chunk, 0.0), distance)
         return list(largest.values())
 
     def _with_antonyms(
@@ -84,9 +95,11 @@ class WordReader:
             allowed = self._substitutes.allowed
             inside = [swap for swap in swaps if radius >= 1 and swap.after.lower() in allowed(swap.before)]
         else:
-            far = self._distances(encoded, swaps, threat)
+            # What is read of a long text is its beginning, and that is what the certificate is about.
             inside = [
-                swap for swap, away in zip(swaps, far, strict=True) if away is not None and away <= radius
+                swap
+                for swap, item in zip(swaps, self._tokenised(encoded, swaps), strict=True)
+                if item is not None and self._distance(encoded, item, threat) <= radius
             ]
         return replace(
             certificate,
@@ -95,29 +108,59 @@ class WordReader:
             antonym_examples=tuple((swap.before, swap.after) for swap in inside[:EXAMPLES]),
         )
 
-    def _distances(self, encoded: Encoded, swaps: list[Swap], norm: str) -> list[float | None]:
-        """How far each changed text lies; None if it has another number of tokens."""
+    def _tokenised(self, encoded: Encoded, swaps: list[Swap]) -> list[Encoded | None]:
+        """Each changed text; None if it has another number of tokens, which is another space."""
         if not swaps:
             return []
         pairs = [swap.texts[1] for swap in swaps] if len(encoded.texts) == 2 else None
         changed = self._text.encode([swap.texts[0] for swap in swaps], pairs)
-        far: list[float | None] = []
-        for item in changed:
-            # Another number of tokens is another space; so is a text whose beginning alone was read.
-            if len(item) != len(encoded) or item.type_ids != encoded.type_ids or item.truncated:
-                far.append(None)
-            else:
-                far.append(float(distances(self._table, encoded.ids, [item.ids], norm=norm)[0]))
-        return far
+        return [
+            item if len(item) == len(encoded) and item.type_ids == encoded.type_ids else None
+            for item in changed
+        ]
+
+    def _distance(self, encoded: Encoded, item: Encoded, norm: str) -> float:
+        return float(distances(self._table, encoded.ids, [item.ids], norm=norm)[0])
 
 
-def swapped(texts: tuple[str, ...], substitutes: Callable[[str], tuple[str, ...]]) -> Iterator[Swap]:
-    """Every text with one word replaced by one of its substitutes, in the case of the word's first letter."""
-    place = 0
+def in_its_case(word: str, other: str) -> str:
+    """The other word in capitals, with a capital, or as it is, as the word has it."""
+    if len(word) > 1 and word.isupper():
+        return other.upper()
+    return other[:1].upper() + other[1:] if word[:1].isupper() else other
+
+
+def written(word: str, other: str) -> tuple[str, ...]:
+    """The ways a substitute may be written: as it is listed, and in the case of the word."""
+    return tuple(dict.fromkeys((other, in_its_case(word, other))))
+
+
+def swapped(
+    texts: tuple[str, ...],
+    substitutes: Callable[[str], tuple[str, ...]],
+    *,
+    forms: Callable[[str, str], tuple[str, ...]] = lambda word, other: (in_its_case(word, other),),
+) -> Iterator[Swap]:
+    """Every text with one word replaced by one of its substitutes, in each of its ``forms``."""
     for which, text in enumerate(texts):
         for match in WORD.finditer(text):
+            start = text.rfind(" ", 0, match.start()) + 1
+            end = text.find(" ", match.end())
+            chunk = which, start, len(text) if end < 0 else end
             for other in substitutes(match[0]):
-                after = other[:1].upper() + other[1:] if match[0][:1].isupper() else other
-                changed = text[: match.start()] + after + text[match.end() :]
-                yield Swap(place, match[0], after, (*texts[:which], changed, *texts[which + 1 :]))
-            place += 1
+                for after in forms(match[0], other):
+                    changed = text[: match.start()] + after + text[match.end() :]
+                    yield Swap(chunk, match[0], after, (*texts[:which], changed, *texts[which + 1 :]))
+
+
+def _stays(encoded: Encoded, item: Encoded, chunk: Chunk) -> bool:
+    """Whether a changed text has other tokens only where the original has those of the chunk."""
+    which, start, end = chunk
+    for before, after, word, (text, first, last) in zip(
+        encoded.ids, item.ids, encoded.maskable, encoded.offsets, strict=True
+    ):
+        # The space before a chunk belongs to it: many vocabularies write it into the first token.
+        own = word and text == which and first < end and max(last, first + 1) > start - 1
+        if before != after and not own:
+            return False
+    return True

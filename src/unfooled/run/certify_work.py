@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,13 @@ class Work:
 
     def _key(self, row: int, texts: tuple[str, ...], truth: str | None) -> tuple[str, int]:
         return fingerprint({"conditions": self._conditions, "texts": texts, "label": truth}), row
+
+
+def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
+    """A seed that nobody could know before; the journal keeps it, and the same work goes on with it."""
+    key = fingerprint({"secret seed": conditions})
+    journal.add(key, 0, {"seed": secrets.randbits(63)})  # the one that is there stays
+    return int(journal.read(key)[0]["seed"])
 
 
 def refusal(item: Item, threat: str, message: str) -> Certificate:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,18 @@ from unfooled.run.labelled import Reader, Reads
 
 if TYPE_CHECKING:
     from unfooled.predict import Classifier
+
+
+_NOT_ARCHITECTURE = {
+    "architectures",
+    "dtype",
+    "id2label",
+    "label2id",
+    "name_or_path",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +104,7 @@ def classifier_identity(classifier: Classifier) -> dict[str, Any]:
     return {
         "kind": "classifier",
         "weights": _weights(text.model),
+        "architecture": _architecture(text.model),
         "tokenizer": _digest(text.tokenizer.backend_tokenizer.to_str().encode()),
         "max_length": text.max_length,
         "labels": list(classifier.labels),
@@ -119,6 +133,16 @@ def _weights(model: Any) -> str:
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
+
+
+def _architecture(model: Any) -> str:
+    """SHA-256 of what the same weights are computed by: heads, activations, …, not names and versions."""
+    told = {
+        key: value
+        for key, value in model.config.to_dict().items()
+        if key not in _NOT_ARCHITECTURE and not key.startswith("_")
+    }
+    return _digest(json.dumps([type(model).__name__, told], sort_keys=True, default=str).encode())
 
 
 def _digest(data: bytes) -> str:
