@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from keyword_victim import KeywordVictim, services
 
-from unfooled.attacks import Answer, Asked, Document, Example, Limits, Outcome, make_recipe, run_attacks
+from unfooled.attacks import (
+    Answer,
+    Asked,
+    Document,
+    Example,
+    Gradients,
+    Limits,
+    Outcome,
+    make_recipe,
+    run_attacks,
+)
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.errors import UsageError
 
@@ -171,6 +183,7 @@ def test_the_budget_ends_the_attack() -> None:
     assert free.status == "success" and not free.budget_spent
     (bound,) = attack(examples(text), query_budget=5)
     assert (bound.status, bound.queries, bound.budget_spent) == ("failed", 5, True)
+    assert (free.limit_hit, bound.limit_hit) == ("", "queries")
 
 
 def test_a_request_cut_by_the_budget_is_marked() -> None:
@@ -181,14 +194,89 @@ def test_a_request_cut_by_the_budget_is_marked() -> None:
             return None
 
     (outcome,) = attack(examples(TEXTS[0]), recipe=AskOnce(), query_budget=3)
-    assert (outcome.queries, outcome.budget_spent) == (3, True)
+    assert (outcome.queries, outcome.budget_spent, outcome.limit_hit) == (3, True, "queries")
 
 
 def test_the_time_cap_ends_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr("unfooled.attacks.engine.time.perf_counter", lambda: float(next(clock)))
-    (outcome,) = attack(examples("witty " * 20), time_cap=3.5)
-    assert (outcome.status, outcome.queries, outcome.budget_spent) == ("failed", 4, True)
+    (outcome,) = attack(examples("witty " * 20), time_cap=7.5)
+    # Every step of the attack and every answer takes a second.
+    assert (outcome.status, outcome.queries, outcome.limit_hit) == ("failed", 4, "time")
+    assert outcome.budget_spent and outcome.seconds == 9
+
+
+REQUESTS: dict[str, tuple[Callable[[Attempt], Any], Any]] = {
+    "nothing": (lambda attempt: attempt.ask([]), None),
+    "gradients": (
+        lambda attempt: attempt.gradients(attempt.original, 1),
+        lambda asked, draws: [Gradients(np.zeros((1, 1)), ((0, 0, 1),))],
+    ),
+    "expected": (lambda attempt: attempt.expected([], draws=1), None),
+    "embedding": (lambda attempt: attempt.embeddings(["a"]), lambda words: [0.0]),
+    "tags": (lambda attempt: attempt.tags(["a"]), lambda texts: [()]),
+    "no tags": (lambda attempt: attempt.tags([]), None),
+    "similarity": (lambda attempt: attempt.similarities([("a", "b")]), lambda pairs: [1.0]),
+    "fill": (lambda attempt: attempt.fillings([("a", 0, 1)], count=1), lambda spans, count: [["b"]]),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_time_cap_ends_every_kind_of_request(name: str) -> None:
+    """A search that never comes to ask the victim ends too, and what it computes itself counts."""
+    request, service = REQUESTS[name]
+    steps = 0
+
+    class Busy(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            nonlocal steps
+            yield from attempt.ask([attempt.original.delete(0)])
+            while steps < 50:
+                steps += 1
+                attempt.seconds += 1
+                yield from request(attempt)
+            return None
+
+    more = {} if service is None else {name: service}
+    (outcome,) = attack(examples(TEXTS[0]), recipe=Busy(), more=more, time_cap=5.5)
+    assert (outcome.status, outcome.limit_hit) == ("failed", "time")
+    assert steps <= 6
+
+
+def test_what_the_recipe_computes_is_in_the_seconds_and_under_the_cap() -> None:
+    class Slow(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            for number in range(100):
+                time.sleep(0.01)
+                yield from attempt.ask([attempt.original.replace(0, f"word{number}")])
+            return None
+
+    (outcome,) = attack(examples("witty witty"), recipe=Slow(), time_cap=0.05)
+    assert (outcome.status, outcome.limit_hit) == ("failed", "time")
+    assert 0.05 < outcome.seconds < 1 and outcome.queries < 10
+
+
+def test_a_success_at_the_end_of_the_time_is_still_checked() -> None:
+    class Late(Replace):
+        def search(self, attempt: Attempt) -> Steps[Document | None]:
+            (trial,) = yield from attempt.ask([attempt.original.replace(0, "thing")])
+            attempt.seconds += 100
+            return trial.document
+
+    victim = KeywordVictim(randomised=True)
+    every = services(victim)
+    more = {name: every[name] for name in ("tags", "similarity")}
+    (outcome,) = attack(examples("witty film"), victim, Late(), more, time_cap=50, fresh_predictions=3)
+    assert (outcome.status, outcome.limit_hit, outcome.fresh_total) == ("success", "", 3)
+    assert outcome.similarity is not None
+
+
+@pytest.mark.parametrize("label", [2, 99, -1, None])
+def test_a_label_that_the_victim_does_not_have_is_refused(label: Any) -> None:
+    wrong, right = attack([Example(0, ("witty film",), label), Example(1, ("witty film",), 1)])
+    assert (wrong.status, right.status) == ("refused", "success")
+    assert f"label {label} " in wrong.message and "2 classes" in wrong.message
+    assert wrong.truth == label
 
 
 def test_protected_words_and_patterns_do_not_change() -> None:

@@ -38,7 +38,8 @@ MIXED = [
         )
         for _ in range(2)
     ],
-    *[outcome("failed", queries=50, forwards=150, budget_spent=True, seconds=2.0) for _ in range(2)],
+    outcome("failed", queries=50, forwards=150, budget_spent=True, limit_hit="queries", seconds=2.0),
+    outcome("failed", queries=50, forwards=150, budget_spent=True, limit_hit="time", seconds=2.0),
     *[outcome("skipped", queries=1, forwards=3, seconds=0.5) for _ in range(2)],
     outcome("not-attackable", queries=1, forwards=3),
     outcome("refused"),
@@ -65,6 +66,7 @@ def test_rates_are_over_the_inputs_they_are_about() -> None:
     assert summary["asr"]["value"] == 0.75
     assert summary["asr"]["interval"] == list(wilson(6, 8))
     assert summary["budget_spent"] == 2
+    assert summary["limits_hit"] == {"queries": 1, "time": 1}
     assert summary["total_seconds"] == 5.0
 
 

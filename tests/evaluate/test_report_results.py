@@ -114,7 +114,11 @@ def test_unfinished_attack_and_spent_budget_are_said(make_run: MakeRun) -> None:
     write_attack(run / "attacks" / "textfooler", rows, complete=False)
     text = page(run).text
     assert "the attack is not finished" in text
-    assert "on 1 inputs the attack ran out of queries or time" in text
+    assert "the attack ran out of queries or time on 1 inputs; a longer one may succeed" in text
+    rows = [outcome(row, f"text {row}", "failed", budget_spent=True, limit_hit="time") for row in range(2)]
+    rows += [outcome(9, "text 9", "failed", budget_spent=True, limit_hit="queries")]
+    write_attack(run / "attacks" / "pwws", rows, recipe="pwws")
+    assert "pwws: the attack ran out of queries on 1 inputs and out of time on 2 inputs" in page(run).text
 
 
 def test_predictor_that_was_not_the_runs_own_is_said(make_run: MakeRun, rsmi_marker: dict[str, Any]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from tiny_runs import write_inputs
 from unfooled.attacks import Answer, Asked, Outcome
 from unfooled.attacks.victims import FunctionVictim
 from unfooled.errors import DataError, UsageError, UserError
+from unfooled.evaluate.attack_summary import cut_short
 from unfooled.run.attack import attack
 from unfooled.run.attack_work import AttackReport, Progress, read_attack
 from unfooled.run.labelled import Inputs, Reader, load_inputs
@@ -99,6 +102,16 @@ def test_victim_without_label_names_takes_numbers_and_asks_for_names(tmp_path: P
         attack(FunctionVictim(scores), data=data, **PLAIN)
 
 
+def test_number_that_no_class_of_a_nameless_victim_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\nso flat,2\nso witty,999\n")
+    report = attack(FunctionVictim(scores), data=str(tmp_path / "numbers.csv"), **PLAIN)
+    refused = {one.row: one.message for one in report.outcomes if one.status == "refused"}
+    assert sorted(refused) == [4, 5]
+    assert "label 999 " in refused[5] and "2 classes" in refused[5]
+    assert report.summary["sacc"]["n"] == 2
+    report.export(tmp_path / "out.csv")
+
+
 def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,label\nso fine,up\nwill explode,down\nso dull,down\n")
@@ -119,6 +132,52 @@ def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) ->
     assert again.summary["counts"]["error"] == 0
     assert asked[0] == "will explode" and not {"so fine", "so dull"} & set(asked)
     assert read_attack(out).summary == again.summary
+
+
+@pytest.mark.parametrize(
+    ("limits", "hit", "left"),
+    [({"time_cap": 5}, {"queries": 0, "time": 32}, 32), ({"query_budget": 3}, {"queries": 32, "time": 0}, 0)],
+    ids=["time", "queries"],
+)
+def test_what_the_time_ended_is_tried_again_and_what_the_queries_ended_is_not(
+    tmp_path: Path,
+    data: str,
+    monkeypatch: pytest.MonkeyPatch,
+    limits: dict[str, Any],
+    hit: dict[str, int],
+    left: int,
+) -> None:
+    clock = itertools.count()
+    monkeypatch.setattr("unfooled.attacks.engine.time.perf_counter", lambda: float(next(clock)))
+    wanted: dict[str, Any] = {"data": data, "limits": limits, **PLAIN}
+    out = tmp_path / "out"
+    slow = attack(victim(spec="test"), out=out, **wanted, in_flight=1)
+    assert slow.summary["limits_hit"] == hit
+    monkeypatch.setattr("unfooled.attacks.engine.time.perf_counter", lambda: 0.0)
+    seen: list[Progress] = []
+    quick = attack(victim(spec="test"), out=out, on_progress=seen.append, **wanted)
+    assert seen[0].done == 40 - left
+    assert quick.summary["limits_hit"]["time"] == 0
+    assert read_attack(out).outcomes == quick.outcomes
+    assert timeless(quick) == timeless(attack(victim(), **wanted))
+
+
+def test_outcome_of_a_journal_that_does_not_say_which_limit_ended_it_is_kept(
+    tmp_path: Path, data: str
+) -> None:
+    out = tmp_path / "out"
+    wanted: dict[str, Any] = {"data": data, "out": out, "limits": {"query_budget": 3}, **PLAIN}
+    first = attack(victim(spec="test"), **wanted)
+    with sqlite3.connect(out / "journal.sqlite") as connection:
+        connection.execute("UPDATE outcomes SET result = json_remove(result, '$.limit_hit')")
+    connection.close()
+    old = read_attack(out)
+    assert old.outcomes == tuple(replace(one, limit_hit="") for one in first.outcomes)
+    seen: list[Progress] = []
+    again = attack(victim(spec="test"), on_progress=seen.append, **wanted)
+    assert seen[0].done == seen[-1].total
+    assert cut_short(first.summary) != cut_short(again.summary)
+    assert "queries or time" in cut_short(again.summary)
 
 
 def test_unavailable_victim_ends_the_run_and_the_journal_is_kept(tmp_path: Path, data: str) -> None:

@@ -91,6 +91,8 @@ class Attempt:
     limit_hit: LimitHit = ""
     search_over: bool = False
     """Something was found: what is still asked about it, the time cap does not stop."""
+    tried: bool = False
+    """A changed text was asked about that might have been the result."""
     reaching: dict[Query, Answer] = field(default_factory=dict)
     """The answers that reached the goal; a recipe may only return a document that is here."""
 
@@ -120,12 +122,14 @@ class Attempt:
         # 0.29 × 100 is a little less than 29 in floating point.
         return max(1, int(self.limits.max_changed * len(self.original) + 1e-9))
 
-    def ask(self, documents: Iterable[Document]) -> Steps[list[Trial]]:
+    def ask(self, documents: Iterable[Document], *, ranking: bool = False) -> Steps[list[Trial]]:
         """The victim's answers, in order; fewer than asked for when the budget ends.
 
-        Of an iterator no more is taken than the budget allows, and one to see whether it goes on.
+        Of an iterator no more is taken than the budget allows, and one to see whether it goes on. Queries
+        that only put the words in order (``ranking``) try no substitution.
         """
         documents = self._affordable(documents)
+        self.tried |= bool(documents) and not ranking
         answers = yield from self.answered([document.texts for document in documents])
         self.queries += len(documents)
         trials = [
@@ -161,6 +165,7 @@ class Attempt:
     def expected(self, documents: Iterable[Document], *, draws: int) -> Steps[list[Answer]]:
         """Mean probabilities over the victim's randomness (white box); each counts as one query."""
         documents = self._affordable(documents)
+        self.tried |= any(document is not self.original for document in documents)
         items = tuple(self._asked(document.texts) for document in documents)
         answers: list[Answer] = (yield Request("expected", items, (("draws", draws),))) if items else []
         self.queries += len(items)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unfooled.attacks.attempt import (
@@ -80,16 +80,18 @@ def run_attacks(
 
 
 def _advance(flight: _Flight, answer: list[Any] | Exception | None) -> Outcome | None:
-    """Hand an answer to the attack; its outcome if that ended it."""
+    """Hand an answer to the attack; its outcome if that ended it. What it computes is its own time."""
+    started = time.perf_counter()
+    outcome: Outcome | None = None
     try:
         if isinstance(answer, Exception):
             flight.request = flight.steps.throw(answer)
         else:
             flight.request = flight.steps.send(answer)  # type: ignore[arg-type]
     except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
-    return None
+        outcome = stop.value
+    flight.attempt.seconds += time.perf_counter() - started
+    return outcome and replace(outcome, seconds=round(flight.attempt.seconds, 3))
 
 
 def _serve(
@@ -138,6 +140,8 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
     """The whole story of one example: first answer, search, verification."""
     try:
         first = yield from attempt.ask_original()
+        if wrong := _wrong_label(attempt.example.label, classes=len(first.scores)):
+            return _outcome(attempt, "refused", message=wrong)
         if first.abstained or first.label != attempt.example.label:
             return _outcome(attempt, "skipped")
         attempt.goal = make_goal(recipe.goal, truth=attempt.example.label, original=first.label)
@@ -151,11 +155,22 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
             found = None
         if found is None:
             return _outcome(attempt, "failed")
+        attempt.search_over = True
         return (yield from _verified(attempt, found, services))
     except Exception as error:
         if isinstance(error, UserError):
             raise
         return _outcome(attempt, "error", message=f"{type(error).__name__}: {error}")
+
+
+def _wrong_label(label: int | None, *, classes: int) -> str:
+    """Why the victim could never give this label; empty if it could."""
+    if label is not None and 0 <= label < classes:
+        return ""
+    return (
+        f"The label {label} is none of the victim's {classes} classes, 0 to {classes - 1}. "
+        "Correct the row, or name the classes in the order of the victim's scores."
+    )
 
 
 def _verified(attempt: Attempt, found: Document, services: Mapping[str, Service]) -> Steps[Outcome]:
@@ -191,7 +206,8 @@ def _outcome(attempt: Attempt, status: Status, **more: Any) -> Outcome:
         words=len(attempt.original),
         queries=attempt.queries,
         forwards=attempt.forwards,
-        budget_spent=attempt.budget_spent,
-        seconds=round(attempt.seconds, 3),
+        budget_spent=bool(attempt.limit_hit),
+        limit_hit=attempt.limit_hit,
+        tried=attempt.tried,
         **more,
     )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from unfooled.attacks.document import Change
+from unfooled.attacks.limits import LimitHit
 
 Status = Literal["success", "failed", "skipped", "not-attackable", "refused", "error"]
 """``skipped``: the victim was wrong without an attack. ``not-attackable``: nothing there to change.
@@ -43,6 +44,12 @@ class Outcome:
     """Of ``fresh_total`` fresh predictions, how many confirm the success; None for a fixed victim."""
     fresh_total: int = 0
     budget_spent: bool = False
+    """The attack was cut short by its queries or its time."""
+    limit_hit: LimitHit = ""
+    """By which of them; empty also in journals that do not say."""
+    tried: bool | None = None
+    """A substitution was asked about; None in journals that do not say. Where the constraints let none
+    through, a failed attack shows nothing."""
     message: str = ""
     """Why an example was refused or not attackable, or how the attack broke."""
     seconds: float = 0.0

@@ -50,6 +50,8 @@ def list_recipes(as_json: bool) -> None:
 
 def show_report(report: AttackReport) -> None:
     """The numbers of one attack."""
+    from unfooled.evaluate.attack_summary import cut_short, untried
+
     summary, about = report.summary, report.about
     counts = summary["counts"]
     obstinate = summary["goal"] == "obstinate"
@@ -89,8 +91,9 @@ def show_report(report: AttackReport) -> None:
     said = [f"{counts[status]} {words}" for status, words in aside.items() if counts[status]]
     if said:
         _line(f"of the others: {'; '.join(said)}")
-    if summary["budget_spent"]:
-        _line(f"{summary['budget_spent']} attacks ended because their queries or their time were spent")
+    for said_of in (cut_short, untried):
+        if words := said_of(summary):
+            _line(words)
     for status in ("refused", "error"):
         first = next((one for one in report.outcomes if one.status == status), None)
         if first is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from unfooled.evaluate.intervals import rate
@@ -57,6 +57,10 @@ class AttackResult(Protocol):
     def fresh_total(self) -> int: ...
     @property
     def budget_spent(self) -> bool: ...
+    @property
+    def limit_hit(self) -> str: ...
+    @property
+    def tried(self) -> bool | None: ...
     @property
     def seconds(self) -> float: ...
 
@@ -117,9 +121,40 @@ def attack_summary(
         ),
         "pos_valid": rate(sum(judged), len(judged)),
         "budget_spent": sum(outcome.budget_spent for outcome in attacked),
+        "limits_hit": {
+            name: sum(outcome.limit_hit == name for outcome in attacked) for name in ("queries", "time")
+        },
+        "untried": _untried(outcomes),
         "seconds": _mean(outcome.seconds for outcome in attacked),
         "total_seconds": math.fsum(outcome.seconds for outcome in outcomes),
     }
+
+
+def _untried(outcomes: Sequence[AttackResult]) -> int | None:
+    """Failed attacks that had candidates and could try none, though no limit was hit; None if unknown."""
+    failed = [outcome for outcome in outcomes if outcome.status == "failed" and not outcome.budget_spent]
+    if any(outcome.tried is None for outcome in failed):
+        return None
+    return sum(not outcome.tried for outcome in failed)
+
+
+def untried(summary: Mapping[str, Any]) -> str:
+    """On how many inputs nothing was tried, in words; empty if on none, or if the results do not say."""
+    if not summary.get("untried"):
+        return ""
+    return (
+        f"on {summary['untried']:,} inputs the constraints rejected every candidate, so nothing was tried; "
+        "they count as right"
+    )
+
+
+def cut_short(summary: Mapping[str, Any]) -> str:
+    """On how many inputs which limit ended the attack, in words; empty if on none."""
+    spent, hit = summary.get("budget_spent", 0), summary.get("limits_hit", {})
+    if sum(hit.values()) < spent:  # from outcomes that do not say which
+        hit = {"queries or time": spent}
+    said = [f"out of {name} on {count:,} inputs" for name, count in hit.items() if count]
+    return f"the attack ran {' and '.join(said)}" if said else ""
 
 
 def _mean(values: Iterable[float], *, at_most: float = math.inf) -> dict[str, Any]:

@@ -70,14 +70,17 @@ class Work:
         self._broken: set[tuple[str, int]] = set()
 
     def resume(self, journal: Journal) -> list[Example]:
-        """Take over what the journal holds; the examples that are left. Errors are tried again."""
+        """Take over what the journal holds; the examples that are left.
+
+        Errors are tried again, and so is what the time cap ended: perhaps the machine was only busy.
+        """
         for key, outcome in self._refused.items():
             journal.add(*key, outcome.to_dict())
             self._take(key, outcome)
         left = []
         for key, example in self._examples.items():
             found = journal.get(*key)
-            if found is not None and found["status"] != "error":
+            if found is not None and found["status"] != "error" and found.get("limit_hit") != "time":
                 self._take(key, Outcome.from_dict(found))
             else:
                 left.append(example)

@@ -70,6 +70,7 @@ _COLUMNS = {
     "fresh_successes": "int64",
     "fresh_total": "int64",
     "budget_spent": "bool",
+    "limit_hit": "string",
     "seconds": "double",
     "message": "string",
 }
@@ -101,6 +102,7 @@ def _row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]
         "fresh_successes": outcome.fresh_successes,
         "fresh_total": outcome.fresh_total,
         "budget_spent": outcome.budget_spent,
+        "limit_hit": outcome.limit_hit or None,
         "seconds": outcome.seconds,
         "message": _clean(outcome.message),
     }

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unfooled.evaluate.attack_summary import cut_short, untried
 from unfooled.evaluate.point_figures import Value
 from unfooled.evaluate.report import charts, tables
 from unfooled.evaluate.report.data import Attack, Model, ReportData
@@ -72,11 +73,10 @@ def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
             said.append(f"{who}: attacked with another predictor than the run's own ({one.other_predictor}).")
         if not one.about.get("complete", True):
             said.append(f"{who}: the attack is not finished; these are the inputs done so far.")
-        if one.summary.get("budget_spent"):
-            said.append(
-                f"{who}: on {one.summary['budget_spent']:,} inputs the attack ran out of queries or time; a "
-                "longer one may succeed."
-            )
+        if why := cut_short(one.summary):
+            said.append(f"{who}: {why}; a longer one may succeed.")
+        if why := untried(one.summary):
+            said.append(f"{who}: {why}.")
     return said
 
 
