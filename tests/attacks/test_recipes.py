@@ -223,6 +223,29 @@ def test_where_no_antonym_keeps_the_part_of_speech_nothing_was_attacked(
     assert "part of speech" in outcome.message
 
 
+@pytest.mark.parametrize(
+    "name",
+    [name for name in RECIPES if RECIPES[name].goal == "fickle" and "similarity" in RECIPES[name].needs],
+)
+def test_an_attack_that_the_constraints_left_nothing_to_try_says_so(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (("gorgeous film , witty story",),)
+    (outcome,) = attack(name, text, KeywordVictim(bias=-9))
+    assert (outcome.status, outcome.tried) == ("failed", True)
+    monkeypatch.setattr("keyword_victim.similarity", lambda pairs: [0.1 for _ in pairs])
+    (outcome,) = attack(name, text)
+    assert (outcome.status, outcome.tried, outcome.budget_spent) == ("failed", False, False)
+
+
+@pytest.mark.parametrize("name", ["pwws", "deepwordbug", "antonym", "negation"])
+def test_queries_that_rank_words_try_nothing(name: str) -> None:
+    (outcome,) = attack(name, (("a gorgeous , long film , it is great",),))
+    assert (outcome.status, outcome.tried) == ("success", True)
+    (outcome,) = attack(name, (("a gorgeous , long film , it is great",),), query_budget=2)
+    assert outcome.tried == (name == "negation")  # the others have ranked one word by then
+
+
 def test_negation_adds_or_removes_one() -> None:
     texts = (("a gorgeous film , it is not long",), ("a gorgeous film , it works",))
     removed, added = attack("negation", texts)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unfooled.attacks import Change, Outcome
 from unfooled.evaluate import wilson
-from unfooled.evaluate.attack_summary import STATUSES, attack_summary
+from unfooled.evaluate.attack_summary import STATUSES, attack_summary, untried
 
 
 def outcome(status: Any, **more: Any) -> Outcome:
@@ -90,6 +90,28 @@ def test_mean_has_students_t_interval() -> None:
     assert near_zero["interval"][0] == 0.0
     alone = attack_summary([outcome("failed", queries=3)])["queries"]
     assert alone == {"value": 3.0, "n": 1, "std": None, "interval": None}
+
+
+def test_failures_in_which_nothing_was_tried_are_counted_unless_a_limit_was_hit() -> None:
+    found = [
+        outcome("success", tried=True),
+        *[outcome("failed", tried=False) for _ in range(3)],
+        outcome("failed", tried=True),
+        outcome("failed", tried=False, budget_spent=True),
+        outcome("not-attackable", tried=False),
+        outcome("skipped", tried=False),
+    ]
+    summary = attack_summary(found)
+    assert summary["untried"] == 3
+    assert summary["racc"]["count"] == 5  # as TextAttack counts them
+    assert untried(summary).startswith("on 3 inputs the constraints rejected every candidate")
+    assert untried(attack_summary([outcome("failed", tried=True)])) == ""
+
+
+def test_results_that_do_not_say_what_was_tried_give_no_such_count() -> None:
+    old = attack_summary([outcome("failed"), outcome("failed", tried=False)])
+    assert old["untried"] is None
+    assert untried(old) == untried({}) == ""
 
 
 def test_fixed_victim_has_no_re_verified_rates() -> None:

@@ -121,6 +121,18 @@ def test_unfinished_attack_and_spent_budget_are_said(make_run: MakeRun) -> None:
     assert "pwws: the attack ran out of queries on 1 inputs and out of time on 2 inputs" in page(run).text
 
 
+def test_inputs_on_which_nothing_was_tried_are_said(make_run: MakeRun) -> None:
+    run = make_run("plain")
+    write_attack(run / "attacks" / "textfooler", outcomes(1, 1))  # from before this was written down
+    assert "nothing was tried" not in page(run).text
+    rows = [outcome(row, f"text {row}", "failed", tried=row > 22) for row in range(1, 26)]
+    write_attack(run / "attacks" / "bae", rows, recipe="bae")
+    assert (
+        "plain, bae: on 22 inputs the constraints rejected every candidate, so nothing was tried; "
+        "they count as right." in page(run).text
+    )
+
+
 def test_predictor_that_was_not_the_runs_own_is_said(make_run: MakeRun, rsmi_marker: dict[str, Any]) -> None:
     run = make_run("rsmi", marker=rsmi_marker)
     predictor = rsmi_marker["predictor"] | {"first_votes": 9}

@@ -25,7 +25,7 @@ def by_deletion(attempt: Attempt, words: Sequence[int]) -> Steps[list[int]]:
     A word that stands alone in its text is not deleted, as classifiers refuse an empty text; it comes first.
     """
     asked = [number for number in words if not stands_alone(attempt.original, number)]
-    trials = yield from attempt.ask(attempt.original.delete(number) for number in asked)
+    trials = yield from attempt.ask((attempt.original.delete(number) for number in asked), ranking=True)
     importance = dict.fromkeys(set(words).difference(asked), float("inf"))
     for number, trial in zip(asked, trials, strict=False):
         importance[number] = deletion_importance(attempt.first, trial.answer, attempt.example.label)
@@ -57,7 +57,8 @@ def by_unknown(attempt: Attempt, words: Sequence[int], unknown: str) -> Steps[li
 def with_unknown(attempt: Attempt, words: Sequence[int], unknown: str) -> Steps[list[Trial]]:
     """The trials in which each word in turn is the unknown token."""
     original = attempt.original
-    return (yield from attempt.ask(original.replace(n, unknown, keep_case=False) for n in words))
+    documents = (original.replace(number, unknown, keep_case=False) for number in words)
+    return (yield from attempt.ask(documents, ranking=True))
 
 
 def by_gradient(attempt: Attempt, words: Sequence[int]) -> Steps[list[int]]:
