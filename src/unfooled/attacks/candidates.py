@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.document import Document
@@ -35,9 +36,15 @@ def candidate_table(
     return table
 
 
-def nearest(vectors: str, count: int, min_cosine: float) -> Callable[[str], Sequence[str]]:
-    """Looks up the ``count`` nearest words by cosine in a set of word vectors."""
-    loaded = load_vectors(vectors)
+def nearest(
+    vectors: str | None, count: int, min_cosine: float, *, ppdb: str | None = None
+) -> Callable[[str], Sequence[str]]:
+    """Looks up the ``count`` nearest words by cosine in a set of word vectors, by default the counter-fitted.
+
+    With ``ppdb``, a file of paraphrases, these are fitted to them too.
+    """
+    name = vectors or "counter-fitted"
+    loaded = load_vectors(name) if ppdb is None else load_vectors(name, ppdb=Path(ppdb))
 
     def look_up(word: str) -> Sequence[str]:
         return [neighbour for neighbour, _ in loaded.neighbours(word, count, min_cosine)]

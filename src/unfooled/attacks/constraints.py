@@ -7,12 +7,15 @@ candidates of a word are asked about in one request.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.document import Document
-from unfooled.lexicon.similarity import windows
+from unfooled.lexicon.similarity import THRESHOLDS, windows
 from unfooled.lexicon.tagger import pos_of_span, same_coarse_pos
+
+R = TypeVar("R")
 
 _NEIGHBOURS = 7
 """Words to each side that are tagged along with a word; the tagger looks at four."""
@@ -62,6 +65,20 @@ class Constraints:
             return attempt.original.texts[which], document.texts[which]
         before, after = current.texts[which], document.texts[which]
         return windows(before, after, start, end, document.span(number)[2], size=self.window)
+
+
+def least_similarity(given: float | None, paper: str, encoder: str = "minilm") -> float:
+    """The setting of a recipe; where it is left open, the paper's threshold as it fits the encoder."""
+    return THRESHOLDS[encoder][paper] if given is None else given
+
+
+def fitted_to(encoder: str, recipe: R) -> R:
+    """The recipe with its least similarity settled for the encoder, unless the user has set it."""
+    if not hasattr(recipe, "threshold"):
+        return recipe
+    settled: Any = recipe
+    least = least_similarity(settled.min_similarity, settled.threshold, encoder)
+    return replace(settled, min_similarity=least)  # type: ignore[no-any-return]
 
 
 def with_same_pos(

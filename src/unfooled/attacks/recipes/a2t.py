@@ -37,12 +37,17 @@ class A2T:
     )
     max_rate: float = setting(0.1, "Largest share of words changed", at_least=0, at_most=1)
     min_words: int = setting(4, "Words that may change however short the text is", at_least=0)
+    vectors: str | None = setting(
+        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
+    )
+    ppdb: str | None = setting(
+        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
+    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
-        neighbours = candidate_table(
-            attempt, words, nearest("counter-fitted", self.candidates, self.min_cosine)
-        )
+        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
+        neighbours = candidate_table(attempt, words, near)
         order = yield from by_gradient(attempt, words)
         found = yield from greedy(
             attempt,

@@ -18,10 +18,9 @@ import numpy as np
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.candidates import candidate_table, content_words, nearest
-from unfooled.attacks.constraints import Constraints
+from unfooled.attacks.constraints import Constraints, least_similarity
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
-from unfooled.lexicon.similarity import THRESHOLDS
 from unfooled.settings import setting
 
 Pair = tuple[int, str]
@@ -46,18 +45,28 @@ class Adaptive:
     paper: ClassVar[str] = "Expectation over transformation (Athalye et al. 2018) on word substitutions"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")
+    threshold: ClassVar[str] = "textfooler"
 
     candidates: int = setting(50, "Nearest neighbours of a word that are tried", at_least=1)
     min_cosine: float = setting(0.5, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
-    min_similarity: float = setting(
-        THRESHOLDS["minilm"]["textfooler"], "Least similarity of the words around", at_least=-1, at_most=1
+    min_similarity: float | None = setting(
+        None,
+        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
+        at_least=-1,
+        at_most=1,
     )
     draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1)
     tried: int = setting(16, "Substitutions measured at a time", at_least=1)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)
+    vectors: str | None = setting(
+        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
+    )
+    ppdb: str | None = setting(
+        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
+    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
-        near = nearest("counter-fitted", self.candidates, self.min_cosine)
+        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
         table = candidate_table(attempt, content_words(attempt), near)
         vectors = yield from _word_vectors(attempt, table)
         (start,) = yield from attempt.expected([attempt.original], draws=self.draws)
@@ -99,7 +108,7 @@ class Adaptive:
 
     def _measure(self, attempt: Attempt, current: Document, pairs: Sequence[Pair]) -> Steps[list[Measured]]:
         """The mean probabilities of the substitutions that the constraints allow."""
-        constraints = Constraints(min_similarity=self.min_similarity)
+        constraints = Constraints(least_similarity(self.min_similarity, self.threshold))
         allowed: list[tuple[int, Document]] = []
         for number in dict.fromkeys(number for number, _ in pairs):
             documents = [current.replace(number, word) for n, word in pairs if n == number]

@@ -14,12 +14,11 @@ from typing import ClassVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.candidates import content_words
-from unfooled.attacks.constraints import Constraints
+from unfooled.attacks.constraints import Constraints, least_similarity
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.ranking import by_deletion
 from unfooled.attacks.substitution import greedy
-from unfooled.lexicon.similarity import THRESHOLDS
 from unfooled.settings import setting
 
 
@@ -31,10 +30,14 @@ class Bae:
     paper: ClassVar[str] = "Garg and Ramakrishnan 2020, EMNLP: BAE: BERT-based Adversarial Examples (BAE-R)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity", "fill")
+    threshold: ClassVar[str] = "bae"
 
     candidates: int = setting(50, "K: words of the language model that are tried", at_least=1)
-    min_similarity: float = setting(
-        THRESHOLDS["minilm"]["bae"], "Least similarity of the words around", at_least=-1, at_most=1
+    min_similarity: float | None = setting(
+        None,
+        "Least similarity of the words around; if not given 0.93 with minilm, 0.936 with use",
+        at_least=-1,
+        at_most=1,
     )
     window: int = setting(15, "Words around the substitution that are compared", at_least=1)
 
@@ -47,5 +50,6 @@ class Bae:
             return [word for word in words if word.casefold() != document.words[number].casefold()]
 
         order = yield from by_deletion(attempt, content_words(attempt))
-        constraints = Constraints(self.min_similarity, window=self.window)
+        least = least_similarity(self.min_similarity, self.threshold)
+        constraints = Constraints(least, window=self.window)
         return (yield from greedy(attempt, order, filled, constraints=constraints))

@@ -11,11 +11,10 @@ from typing import ClassVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.candidates import candidate_table, content_words, nearest
-from unfooled.attacks.constraints import Constraints
+from unfooled.attacks.constraints import Constraints, least_similarity
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.substitution import substituted
-from unfooled.lexicon.similarity import THRESHOLDS
 from unfooled.settings import setting
 
 
@@ -27,17 +26,28 @@ class RandomWords:
     paper: ClassVar[str] = "Baseline: TextFooler's candidates in random order"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")
+    threshold: ClassVar[str] = "textfooler"
 
     candidates: int = setting(50, "Nearest neighbours of a word to draw from", at_least=1)
     min_cosine: float = setting(0.5, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
-    min_similarity: float = setting(
-        THRESHOLDS["minilm"]["textfooler"], "Least similarity of the words around", at_least=-1, at_most=1
+    min_similarity: float | None = setting(
+        None,
+        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
+        at_least=-1,
+        at_most=1,
+    )
+    vectors: str | None = setting(
+        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
+    )
+    ppdb: str | None = setting(
+        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
     )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
-        table = candidate_table(attempt, words, nearest("counter-fitted", self.candidates, self.min_cosine))
-        constraints = Constraints(self.min_similarity)
+        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
+        table = candidate_table(attempt, words, near)
+        constraints = Constraints(least_similarity(self.min_similarity, self.threshold))
         attempt.rng.shuffle(words)
         current, left = attempt.original, attempt.max_changes
         for number in words:

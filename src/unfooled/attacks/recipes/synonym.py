@@ -12,12 +12,11 @@ from typing import ClassVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.candidates import candidate_table, content_words, from_table, nearest
-from unfooled.attacks.constraints import Constraints
+from unfooled.attacks.constraints import Constraints, least_similarity
 from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.ranking import by_deletion
 from unfooled.attacks.substitution import greedy
-from unfooled.lexicon.similarity import THRESHOLDS
 from unfooled.settings import setting
 
 
@@ -29,17 +28,25 @@ class Synonym:
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (synonym attack)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")
+    threshold: ClassVar[str] = "textfooler"
 
     candidates: int = setting(100, "k: nearest neighbours of a word that are tried", at_least=1)
     min_cosine: float = setting(0.8, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
     vectors: str = setting("counter-fitted", "Word vectors whose neighbours are the synonyms")
-    min_similarity: float = setting(
-        THRESHOLDS["minilm"]["textfooler"], "Least similarity of the words around", at_least=-1, at_most=1
+    min_similarity: float | None = setting(
+        None,
+        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
+        at_least=-1,
+        at_most=1,
+    )
+    ppdb: str | None = setting(
+        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
     )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
-        synonyms = candidate_table(attempt, words, nearest(self.vectors, self.candidates, self.min_cosine))
+        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
+        synonyms = candidate_table(attempt, words, near)
         order = yield from by_deletion(attempt, words)
-        constraints = Constraints(self.min_similarity)
+        constraints = Constraints(least_similarity(self.min_similarity, self.threshold))
         return (yield from greedy(attempt, order, from_table(synonyms), constraints=constraints))

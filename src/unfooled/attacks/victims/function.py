@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -46,6 +47,8 @@ class FunctionVictim:
         if batch_size < 1:
             raise UsageError(f"batch_size must be at least 1, got {batch_size}.")
         self.function = function
+        self.traceable = _is_named(spec) if spec else _is_where_it_says(function)
+        """Whether the name stands for this function in another process too."""
         self.labels = tuple(labels or ())
         self.logits = logits
         self.randomised = randomised
@@ -88,16 +91,25 @@ class FunctionVictim:
         return True
 
     def describe(self) -> dict[str, Any]:
-        """What it is, for the record of a run; the text of a file by its digest."""
-        path = Path(self.spec.rpartition(":")[0])
-        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        """What it is, for the record of a run; the text of the file or module that holds it by its digest."""
+        files = [path.read_bytes() for path in self._files()]
+        parts = files if len(files) < 2 else [hashlib.sha256(text).digest() for text in files]
         return {
             "kind": "function",
             "spec": self.spec,
-            "sha256": digest,
+            "sha256": hashlib.sha256(b"".join(parts)).hexdigest() if parts else None,
             "logits": self.logits,
             "randomised": self.randomised,
         }
+
+    def _files(self) -> list[Path]:
+        """The file that the name points to, and the one with the function, if that is another."""
+        place = self.spec.rpartition(":")[0]
+        named = place if Path(place).is_file() else getattr(sys.modules.get(place), "__file__", None)
+        if not named:
+            return []
+        found = [Path(file).resolve() for file in (named, _source_file(self.function)) if file]
+        return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
 def find_object(spec: str) -> Any:
@@ -158,3 +170,26 @@ def _name(function: Any) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
     where = type(owner).__module__ if owner is not None else getattr(named, "__module__", "")
     return f"{where}:{named.__qualname__}"
+
+
+def _is_named(spec: str) -> bool:
+    return "<" not in spec and not spec.startswith("__main__:")
+
+
+def _is_where_it_says(function: Any) -> bool:
+    """Whether it is the function that its module has under its name: no lambda, method, notebook cell."""
+    if not inspect.isroutine(function) or inspect.ismethod(function) or not _is_named(_name(function)):
+        return False
+    try:
+        found = attrgetter(function.__qualname__)(sys.modules[function.__module__])
+    except (AttributeError, KeyError):
+        return False
+    return found is function
+
+
+def _source_file(function: Any) -> str | None:
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    try:
+        return inspect.getsourcefile(plain if inspect.isroutine(plain) else type(plain))
+    except TypeError:  # built in
+        return None
