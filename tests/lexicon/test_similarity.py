@@ -137,6 +137,19 @@ def test_batching_and_order_do_not_change_scores(name: str) -> None:
 
 
 @pytest.mark.network
+def test_a_change_late_in_a_long_text_is_seen() -> None:
+    similarity = load_similarity("minilm", device="cpu")
+    start = (
+        "the story moves along and the actors do what they can . " * 25
+    )  # more tokens than are read at once
+    wonderful, fine, awful = (
+        f"{start} all in all it is {word}" for word in ("wonderful", "wonderful indeed", "awful")
+    )
+    same, close, opposite = similarity.scores([(wonderful, wonderful), (wonderful, fine), (wonderful, awful)])
+    assert 1.0 == same > close > opposite > 0.9
+
+
+@pytest.mark.network
 def test_use_gives_the_reference_implementation_values() -> None:
     pytest.importorskip("sentencepiece")
     from unfooled.lexicon.use_encoder import UseEncoder

@@ -50,7 +50,10 @@ class SentenceEncoder(Protocol):
 
 
 class MeanPooled:
-    """A transformer's token states averaged over the text, at length one: ``(texts, width)``."""
+    """A transformer's token states averaged over the text, at length one: ``(texts, width)``.
+
+    A text with more tokens than the model reads is read in pieces, and the mean is over all of them.
+    """
 
     def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
         from transformers import AutoModel, AutoTokenizer
@@ -64,17 +67,24 @@ class MeanPooled:
     def embed(self, texts: Sequence[str]) -> Floats:
         import torch
 
-        rows = self._tokenizer(
-            list(texts), truncation=True, max_length=self._max_tokens, split_special_tokens=True
-        )["input_ids"]
-        vectors = np.empty((len(rows), self._model.config.hidden_size), np.float32)
+        found = self._tokenizer(
+            list(texts),
+            truncation=True,
+            max_length=self._max_tokens,
+            return_overflowing_tokens=True,
+            split_special_tokens=True,
+        )
+        rows, owners = found["input_ids"], torch.tensor(found["overflow_to_sample_mapping"])
+        sums = torch.zeros(len(texts), self._model.config.hidden_size)
+        tokens = torch.zeros(len(texts), 1)
         with torch.inference_mode():
             for batch in similar_lengths([len(row) for row in rows], _BATCH_TOKENS):
                 inputs = padded([rows[i] for i in batch], self._tokenizer.pad_token_id, self._device)
                 states = self._model(**inputs).last_hidden_state
                 weights = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-                pooled = (states * weights).sum(1) / weights.sum(1)
-                vectors[batch] = torch.nn.functional.normalize(pooled, dim=-1).cpu().numpy()
+                sums.index_add_(0, owners[batch], (states * weights).sum(1).cpu())
+                tokens.index_add_(0, owners[batch], weights.sum(1).cpu())
+        vectors: Floats = torch.nn.functional.normalize(sums / tokens, dim=-1).numpy()
         return vectors
 
 
