@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -165,17 +166,40 @@ def test_interrupt_leaves_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert command(monkeypatch, *arguments) == 130
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["table", "json"])
+def test_file_whose_name_is_no_utf8_is_attacked_and_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    name, out = (os.fsdecode(raw) for raw in (b"caf\xe9.csv", b"r\xe9sultat"))
+    (folder / "examples.csv").rename(folder / name)
+    assert (
+        command(monkeypatch, *BASE[:5], name, "--no-validity", "--recipe", "swap", "--out", out, *more) == 0
+    )
+    assert "udce9.csv" in capsys.readouterr().out
+    report = read_attack(out)
+    assert report.about["source"] == "caf\\udce9.csv" and "caf" in report.about["command"]
+
+
+def test_inputs_that_are_all_refused_are_a_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "numbers.csv").write_text("text,label\nso fine,2\nso dull,3\n")
+    arguments = ["attack", "victim.py:scores", "--data", "numbers.csv", "--no-validity", "--recipe", "swap"]
+    assert command(monkeypatch, *arguments, "--out", "out") == 1
+    assert read_attack("out").summary["counts"]["refused"] == 2
+
+
 def test_password_in_an_address_or_header_is_not_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from unfooled.cli.attack import _command
 
     address = "https://me:secret@example.org/x?key=secret"
-    given = ["unfooled", "attack", address, "--victim-set", "headers={Auth: secret}", "--seed", "1"]
-    monkeypatch.setattr(sys, "argv", given)
-    recorded = _command(address, "https://example.org/x")
-    assert "secret" not in recorded
-    assert recorded.startswith("unfooled attack https://example.org/x") and recorded.endswith("--seed 1")
+    for option in ("headers={Auth: secret}", " headers ={Auth:\n secret}", 'extra={"api_key": "secret"}'):
+        for words in (["--victim-set", option], [f"--victim-set={option}"]):
+            monkeypatch.setattr(sys, "argv", ["unfooled", "attack", address, *words, "--seed", "1"])
+            recorded = _command(address, "https://example.org/x")
+            assert "secret" not in recorded
+            assert recorded.startswith("unfooled attack https://example.org/x")
+            assert option.split("=")[0].strip() in recorded and recorded.endswith("--seed 1")
     monkeypatch.setattr(sys, "argv", ["unfooled", "attack", "hf:folder"])
     assert _command("hf:folder", "folder") == "unfooled attack hf:folder"
 

@@ -6,8 +6,11 @@ import csv
 import itertools
 import json
 import sqlite3
+import sys
+import types
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +272,94 @@ def test_victim_that_cannot_be_told_apart_is_never_resumed(tmp_path: Path, data:
         seen: list[Progress] = []
         attack(unknown, data=data, out=tmp_path / "out", limit=3, on_progress=seen.append, **PLAIN)
         assert seen[0].done == 0
+
+
+class Holder:
+    """A model of the caller's own."""
+
+    def __init__(self, up: float) -> None:
+        self.up = up
+
+    def scores(self, texts: list[str]) -> list[list[float]]:
+        return [[1 - self.up, self.up] for _ in texts]
+
+
+def in_notebook(up: float) -> Callable[[Any], Any]:
+    """What a cell of a notebook defines, under the same name each time."""
+    import __main__
+
+    exec(f"def cell(texts): return [[{1 - up}, {up}] for _ in texts]", __main__.__dict__)
+    return __main__.__dict__.pop("cell")  # type: ignore[no-any-return]
+
+
+def in_module(up: float, name: str = "a_module_of_the_user") -> Callable[[Any], Any]:
+    """A function that was put into its module by hand, in no file."""
+    module = sys.modules.setdefault(name, types.ModuleType(name))
+    exec(f"def cell(texts): return [[{1 - up}, {up}] for _ in texts]", module.__dict__)
+    return module.__dict__.pop("cell")  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Holder,
+        lambda up: Holder(up).scores,
+        lambda up: partial(Holder.scores, Holder(up)),
+        in_notebook,
+        in_module,
+    ],
+    ids=["object", "method", "partial", "notebook", "module"],
+)
+def test_function_redefined_under_its_name_does_not_get_the_old_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[float], Any]
+) -> None:
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
+    arguments: dict[str, Any] = {"data": str(tmp_path / "numbers.csv"), "out": tmp_path / "out", **PLAIN}
+    answers = []
+    for up in (0.9, 0.2):
+        answers.append([one.first_label for one in attack(make(up), **arguments).outcomes])
+    assert answers == [[1, 1], [0, 0]]
+    assert "attacked anew" in capsys.readouterr().err
+    # Whoever vouches for it by a name has the results back.
+    named = {"victim_options": {"spec": "my model"}, **arguments}
+    first, second = (attack(make(up), **named) for up in (0.9, 0.2))
+    assert first.outcomes == second.outcomes
+
+
+def test_function_of_a_module_is_known_by_the_text_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
+    (tmp_path / "front_of_victim.py").write_text("from back_of_victim import scores\n")
+    arguments: dict[str, Any] = {"data": "numbers.csv", "out": tmp_path / "out", **PLAIN}
+    done = []
+    for up in (0.75, 0.75, 0.25):
+        (tmp_path / "back_of_victim.py").write_text(
+            f"def scores(texts): return [[{1 - up}, {up}] for _ in texts]\n"
+        )
+        for name in ("front_of_victim", "back_of_victim"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        for spec in ("front_of_victim:scores", "back_of_victim:scores"):
+            seen: list[Progress] = []
+            attack(spec, on_progress=seen.append, **arguments)
+            done.append(seen[0].done)
+        # The function itself is the one that the name points to.
+        seen = []
+        attack(sys.modules["back_of_victim"].scores, on_progress=seen.append, **arguments)
+        assert seen[0].done == 2
+    assert done == [0, 0, 2, 2, 0, 0]
+
+
+def test_numbers_of_nameless_classes_stay_when_nothing_is_left_to_do(tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\n")
+    for _ in range(2):
+        again = attack(
+            FunctionVictim(scores), data=str(tmp_path / "numbers.csv"), out=tmp_path / "out", **PLAIN
+        )
+        assert again.labels == ("0", "1") == read_attack(tmp_path / "out").labels
 
 
 @pytest.mark.parametrize("noisy", [False, True], ids=["fixed", "randomised"])

@@ -92,6 +92,7 @@ def attack(
 
     from unfooled.run.attack import attack as run_attack
     from unfooled.run.export import export_outcomes
+    from unfooled.run.files import writable
     from unfooled.run.target import open_target
 
     target = open_target(
@@ -132,7 +133,7 @@ def attack(
         if not json_:
             show_report(reports[name])
             show_changes(reports[name], show)
-            err.print(f"Saved in {folder}", style="dim", soft_wrap=True)
+            err.print(f"Saved in {writable(folder)}", style="dim", soft_wrap=True)
     if export:
         outcomes = {name: report.outcomes for name, report in reports.items()}
         export_outcomes(export, outcomes, next(iter(reports.values())).labels)
@@ -218,12 +219,14 @@ def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> 
 
 
 def _command(run: str, name: str) -> str:
-    """The command as it was given, without what may be a password in an address or a header."""
+    """The command as it was given, without what may be a password: in an address, headers, extra fields."""
+    from unfooled.run.files import writable
+
     is_address = run.lower().startswith(("http://", "https://"))
     words: Sequence[str] = [name if is_address and word == run else word for word in sys.argv[1:]]
-    hidden = [re.sub(r"^(--victim-set=)?(headers\s*=).*", r"\1\2…", word, flags=re.DOTALL) for word in words]
-    return shlex.join(["unfooled", *hidden])
+    secret = re.compile(r"^(--victim-set=)?(\s*(?:headers|extra)\s*=).*", re.DOTALL)
+    return writable(shlex.join(["unfooled", *(secret.sub(r"\1\2…", word) for word in words)]))
 
 
 def _all_broke(counts: Mapping[str, int]) -> bool:
-    return counts["error"] > 0 and counts["error"] + counts["refused"] == sum(counts.values())
+    return counts["error"] + counts["refused"] == sum(counts.values())

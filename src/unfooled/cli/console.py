@@ -20,5 +20,6 @@ JsonOption = Annotated[
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout, on one line; NaN is never written."""
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, default=str))
+    """One JSON document on stdout, on one line; NaN is never written, half characters are spelt out."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -8,6 +8,7 @@ goes on where it stood, a larger ``limit`` only adds examples, and nothing is mi
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.attacks import Example, Limits, Outcome, Recipe, make_recipe, run_attacks
+from unfooled.attacks.constraints import fitted_to
 from unfooled.errors import UsageError, UserError
 from unfooled.run.attack_work import JOURNAL, REPORT, TABLE, AttackReport, Progress, Work
-from unfooled.run.files import write_json
+from unfooled.run.files import writable, write_json
 from unfooled.run.journal import IN_MEMORY, fingerprint, open_journal
 from unfooled.run.labelled import load_inputs, training_texts
 from unfooled.run.provenance import versions
@@ -65,6 +67,7 @@ def attack(
     chosen = make_recipe(recipe, settings) if isinstance(recipe, str) else recipe
     limits = make_limits(limits)
     tools = tools if isinstance(tools, Tools) else build(Tools, tools or {}, owner="attack")
+    chosen = fitted_to(tools.similarity, chosen)
     target = open_target(
         victim,
         predictor=predictor,
@@ -96,7 +99,7 @@ def attack(
         "tools": asdict(tools) | ({"fitted_to": fingerprint({"texts": texts()})} if fitted else {}),
         "seed": seed,
         "labels": inputs.names,
-        "lexicon": lexicon_versions(),
+        "lexicon": lexicon_versions() | _own_files(chosen),
     }
     work = Work(inputs, fingerprint(conditions))
     folder = default_folder(target, chosen.name) if out is None else Path(out)
@@ -130,6 +133,13 @@ def attack(
     def report() -> AttackReport:
         return work.report(
             about, randomised=target.victim.randomised, labels=inputs.names or target.victim.labels
+        )
+
+    if folder is not None and "unknown" in target.identity and (folder / JOURNAL).is_file():
+        print(
+            f"{writable(folder)} holds results of a victim that may be another one: {target.name} does not "
+            "say which it is. All inputs are attacked anew.",
+            file=sys.stderr,
         )
 
     try:
@@ -166,6 +176,15 @@ def default_folder(target: Target, recipe: str) -> Path | None:
     return None if target.run is None else target.run / "attacks" / recipe
 
 
+def _own_files(recipe: Recipe) -> dict[str, str]:
+    """What the user's own word vectors and paraphrases hold; a name alone would not tell."""
+    from unfooled.lexicon.vector_files import file_digest
+
+    named = {name: getattr(recipe, name, None) for name in ("vectors", "ppdb")}
+    return {name: file_digest(Path(path)) for name, path in named.items() if path and Path(path).is_file()}
+
+
 def _described(recipe: Recipe) -> dict[str, Any]:
-    settings = asdict(recipe)  # type: ignore[call-overload]
+    # What is left open stays out of the key: recipes gain such settings, and old journals still fit.
+    settings = {name: value for name, value in asdict(recipe).items() if value is not None}  # type: ignore[call-overload]
     return {"name": recipe.name, "paper": recipe.paper, "goal": recipe.goal, "settings": settings}

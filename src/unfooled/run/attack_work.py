@@ -108,7 +108,10 @@ class Work:
             "journal": {"file": JOURNAL, "examples": [list(key) for key in made]},
         }
         summary = attack_summary(outcomes, goal=about["recipe"]["goal"], randomised=randomised)
-        return AttackReport(summary, outcomes, tuple(labels), details)
+        # A victim that names no classes numbers them once it answers, which it need not if all is done.
+        classes = max((len(outcome.first_scores) for outcome in outcomes), default=0)
+        names = tuple(labels) or tuple(str(number) for number in range(classes))
+        return AttackReport(summary, outcomes, names, details)
 
     def _take(self, key: tuple[str, int], outcome: Outcome) -> None:
         self._done[key] = outcome

@@ -1,4 +1,8 @@
-"""Files that are whole or absent: written beside their place, then moved into it."""
+"""Files that are whole or absent: written beside their place, then moved into it.
+
+Names of files may hold bytes that are no UTF-8. They are written as ``\\udc80`` to ``\\udcff``, which JSON
+reads back as the same name.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +17,30 @@ from unfooled.errors import UserError
 
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` to ``path`` in one step: a reader sees the old file or the new one."""
+    beside: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+            "wb", dir=path.parent, prefix=f".{path.name}.", delete=False
         ) as file:
-            file.write(text)
+            beside = file.name
+            file.write(writable(text).encode())
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        os.chmod(beside, 0o644)
+        os.replace(beside, path)
     except OSError as error:
         raise UserError(
             f"Cannot write {path}: {error.strerror}. Choose another folder or make room."
         ) from error
+    finally:
+        if beside is not None:
+            Path(beside).unlink(missing_ok=True)  # nothing is left there after a success
+
+
+def writable(text: str | Path) -> str:
+    """The text with what UTF-8 cannot hold spelt out."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_json(path: Path, value: Any) -> None:

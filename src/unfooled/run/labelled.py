@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from unfooled.errors import DataError, UsageError, UserError
 from unfooled.run.config import TrainConfig, make_config, read_config
+from unfooled.run.files import writable
 
 if TYPE_CHECKING:
     from unfooled.data.columns import Columns
@@ -200,7 +201,7 @@ def _file_inputs(
         pairs=[texts[1][i] for i in order] if chosen.pair else None,
         labels=[labels[i] for i in order],
         rows=[table.rows[i][0] for i in order],
-        source=path,
+        source=writable(path),
         names=() if _only_numbered(reader.labels) else reader.labels,
         refused=refused,
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled.attacks.victim import Victim
 from unfooled.errors import UsageError
+from unfooled.run.files import writable
 from unfooled.run.labelled import Reader, Reads
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _of_classifier(
             "--predictor and --predictor-set."
         )
     classifier = with_settings(classifier, predictor, predictor_settings or {})
-    name = str(run) if run else f"a classifier ({classifier.defence})"
+    name = writable(run) if run else f"a classifier ({classifier.defence})"
     return Target(ClassifierVictim(classifier), name, classifier_identity(classifier), classifier, run)
 
 
@@ -117,9 +118,10 @@ def classifier_identity(classifier: Classifier) -> dict[str, Any]:
 def _of_victim(victim: Victim) -> Target:
     describe = getattr(victim, "describe", None)
     identity = dict(describe()) if describe else {"kind": type(victim).__qualname__}
-    name = str(identity.get("spec") or identity["kind"])
-    if describe is None or "<" in name:
-        # A lambda, or something that does not say what it is: another one may look the same.
+    name = writable(str(identity.get("spec") or identity["kind"]))
+    if describe is None or "<" in name or not getattr(victim, "traceable", True):
+        # A lambda, a function of a notebook, a method of some object, or something that does not say what it
+        # is: another one may look the same.
         identity["unknown"] = secrets.token_hex(8)
     return Target(victim, name, identity, Reader(tuple(victim.labels)))
 
