@@ -1,8 +1,9 @@
 """A2T: few queries, since the gradient ranks the words (Yoo and Qi 2021), as TextAttack's recipe sets it.
 
 One gradient orders the words; 20 close neighbours a word, the same part of speech, the whole text similar to
-the original, at most a tenth of the words (but four in any case). Deviation: the encoder of the similarity is
-ours (the paper has a DistilBERT); its least cosine of 0.9 is 0.856 as 1 − angle/π.
+the original, at most a tenth of the words (but four in any case). Deviations: the vectors are GloVe fitted to
+WordNet; the encoder of the similarity is ours (the paper has a DistilBERT); its least cosine of 0.9 is 0.856
+as 1 − angle/π, whatever the encoder.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ transformation: Athalye et al. 2018; Chen et al. 2020 §6.2) ranks every substit
 first-order gain. The most promising are measured by their mean probability over fresh draws and the best is
 kept; the deployed predictor is asked once the mean itself has turned, so that a success is no lucky draw.
 A word that the victim hides gets no gradient: the attack moves to words that stay visible. Candidates and
-constraints are TextFooler's, so that both attacks face the same allowed texts.
+constraints are those of our ``textfooler`` (GloVe fitted to WordNet, least similarity 0.80 with minilm for
+0.84), so that both attacks face the same allowed texts.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 TextFooler's search with other candidates: the most probable words at the masked position of the text as
 changed so far. As in the authors' code, 15 words around the place are compared with the text just before the
 substitution. Deviations: short texts are compared too, nouns and verbs do not replace each other, encoder and
-language model are ours.
+language model are ours; with our encoder the least similarity is 0.93 for 0.936, the value that lets as many
+substitutions pass (docs/lexicon.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The baseline of the word-substitution attacks: random words, random synonyms, no search.
 
 TextFooler's candidates and constraints, but words in random order, each replaced by one random candidate that
-is kept whatever it does. What a search is worth is its success beyond this.
+is kept whatever it does. What a search is worth is its success beyond this. Vectors and threshold are those
+of our ``textfooler``: GloVe fitted to WordNet, least similarity 0.80 with minilm for 0.84.
 """
 
 from __future__ import annotations
