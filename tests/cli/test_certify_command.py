@@ -77,6 +77,30 @@ def test_json_holds_every_certificate(
     assert found["summary"]["asked"]["radius"] == 0.05
 
 
+def test_a_shown_radius_is_never_larger_than_the_certified_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unfooled.certify.certificate import Certificate
+    from unfooled.cli.certify_show import _curve, show_certificate
+
+    for radius, shown in ((0.95396, "0.9539"), (0.99999, "0.9999"), (2.0, "2"), (0.12345, "0.1234")):
+        show_certificate(
+            Certificate(0, "certified", "l2", label="up", radius=radius, unit="distance", texts=("a",))
+        )
+        assert f"radius {shown} (distance)" in capsys.readouterr().out
+    _curve([{"radius": 0.0, "value": 1.0}, {"radius": 0.95396, "value": 0.5}], "certified accuracy")
+    assert " 0.9539  0.500" in capsys.readouterr().out
+
+
+def test_a_secret_seed_and_words_by_substitutes_of_as_many_tokens(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "table.json").write_text(json.dumps({"film": ["movie"], "plot": ["story"]}))
+    assert command(monkeypatch, *BASE, "--seed", -1, "--substitutes", "table.json") == 0
+    assert "substitutes with as many tokens (others are not covered)" in capsys.readouterr().out
+    assert json.loads((folder / "run/certificates/l2/certificate.json").read_text())["seed"] > 2**31
+
+
 def test_texts_are_certified_one_by_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,6 +159,7 @@ def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "
         "classifier": "runs/plain",
         "source": "movie-reviews (test)",
         "notes": [],
+        "other_predictor": "",
         "not_covered": "Not covered: words added.",
         "threat": threat,
         "smoothing": {"name": "embedding-noise", "sigma": 0.2},

@@ -28,7 +28,8 @@ from unfooled.run import certify as certify_module
 from unfooled.run.certify import certify
 from unfooled.run.certify_threat import embedding_table
 from unfooled.run.certify_work import CertifyProgress, read_certificates
-from unfooled.run.folder import save
+from unfooled.run.folder import load, save
+from unfooled.run.target import classifier_identity
 
 NOISY = Vote(sigma=0.3, noise_layers=("embeddings",))
 QUICK: dict[str, Any] = {"n": 200, "antonyms": False}
@@ -237,6 +238,80 @@ def test_notes_say_what_the_certificate_is_not_about(model: TextClassifier) -> N
     assert "about the predictor random-mask" in untrained.notes[0]
     trained = deployed(model, RandomWordMask(), defence="random-mask")
     assert certify(trained, ["a good film"], threat="words", **QUICK).notes == []
+
+
+def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextClassifier) -> None:
+    plain = deployed(model, Plain(), defence="noise-augment")
+    given = {"sigma": 0.3, "noise_layers": ["embeddings"], "masking": "none"}
+    report = certify(plain, ["a good film"], predictor="vote", settings=given, **QUICK)
+    assert "another predictor (vote, sigma=0.3" in report.notes[0] and "own 'plain'" in report.notes[0]
+    assert report.about["other_predictor"].startswith("vote, sigma=0.3")
+    own = deployed(model, NOISY, defence="noise-augment")
+    for settings, told in (
+        ({"sigma": 0.2}, "vote, sigma=0.2"),
+        ({"sigma": 0.3}, ""),  # as it is
+        ({"votes": 50, "abstain_below": 0.6}, ""),  # how many votes are counted is not certified
+    ):
+        report = certify(own, ["a good film"], settings=settings, **QUICK)
+        assert report.about["other_predictor"] == told and bool(report.notes) is bool(told)
+
+
+def test_a_mean_of_scores_is_not_the_majority_that_is_certified(model: TextClassifier) -> None:
+    mean = Vote(sigma=0.3, noise_layers=("embeddings",), output="mean-logit")
+    report = certify(deployed(model, mean, defence="noise-augment"), ["a good film"], **QUICK)
+    assert "the majority of votes, not about this run's mean-logit" in report.notes[0]
+    assert report.about["other_predictor"] == "the plain noisy vote"
+
+
+def test_words_that_nothing_replaces_are_not_certified_words(model: TextClassifier, table: str) -> None:
+    clf = deployed(model, SynonymVote(table=table), defence="safer")
+    one, two, none = certify(
+        clf, ["this long old film", "good film", "people of war"], threat="synonyms", n=500, antonyms=False
+    )
+    assert [found.words_substitutable for found in (one, two, none)] == [1, 2, 0]
+    assert one.radius <= 1 and two.radius <= 2 and none.radius == 0
+    assert none.status == "certified" and "nothing in it can be replaced" in none.sentence
+    assert max(one.radius, two.radius) >= 1
+
+
+def test_a_secret_seed_is_kept_for_those_who_go_on(run: Path) -> None:
+    data, out = str(run.parent / "rows.csv"), run.parent / "out"
+
+    def stop(progress: CertifyProgress) -> None:
+        if progress.done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        certify(run, data=data, out=out, seed=None, on_progress=stop, **QUICK)
+    seed = json.loads((out / "certificate.json").read_text())["seed"]
+    seen: list[CertifyProgress] = []
+    report = certify(run, data=data, out=out, seed=None, on_progress=seen.append, **QUICK)
+    assert seen[0].done == 4 and report.about["seed"] == seed
+    assert read_certificates(out).certificates == report.certificates
+    again = certify(run, data=data, out=run.parent / "known", seed=seed, **QUICK)
+    assert [one.votes for one in again] == [one.votes for one in report]
+    other = certify(run, data=data, out=run.parent / "other", seed=None, **QUICK)
+    assert other.about["seed"] != seed
+
+
+def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, seen = str(run.parent / "rows.csv"), list[int]()
+    for version in (2, 3):
+        monkeypatch.setattr(certify_module, "CODE_VERSION", version)
+        first: list[int] = []
+        certify(run, data=data, on_progress=lambda p, f=first: f.append(p.done), **QUICK)
+        seen.append(first[0])
+    assert seen == [1, 1]  # the refused row alone
+
+
+def test_the_same_weights_in_another_architecture_are_another_classifier(
+    run: Path, model: TextClassifier
+) -> None:
+    other = tiny_classifier("bert", labels=2, seed=3, num_attention_heads=2)
+    other.model.load_state_dict(model.model.state_dict())
+    same, changed = (classifier_identity(deployed(one, NOISY)) for one in (model, other))
+    assert same["weights"] == changed["weights"] and same["architecture"] != changed["architecture"]
+    assert classifier_identity(load(run, device="cpu"))["architecture"] == same["architecture"]
 
 
 def test_all_bounds_come_from_the_same_votes(model: TextClassifier) -> None:

@@ -1,4 +1,4 @@
-"""A certificate read as words: simultaneous substitutions stay inside the ball, antonyms inside are counted."""
+"""A certificate read as words: simultaneous substitutions lie inside the ball, antonyms are counted."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def certify(
             settings=parse_assignments(predictor_set or []),
             substitutes=substitutes,
             antonyms=antonyms,
-            seed=seed,
+            seed=None if seed < 0 else seed,
             device=device,
             out=out_,
             command=shlex.join(["unfooled", *sys.argv[1:]]),

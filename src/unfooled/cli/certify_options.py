@@ -43,7 +43,12 @@ Antonyms = Annotated[
     typer.Option("--antonyms/--no-antonyms", help="Count the antonyms that each certificate ignores."),
 ]
 Limit = Annotated[int, typer.Option(help="Certify only so many inputs (stratified).")]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        help="Seed of the draws. -1: a secret one, for inputs that may be chosen with the seed in hand."
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(

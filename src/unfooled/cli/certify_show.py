@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from unfooled.certify.threats import rounded_down
 from unfooled.cli.console import err, out
 
 if TYPE_CHECKING:
@@ -47,15 +48,16 @@ def show_certificate(certificate: Certificate) -> None:
         out.print(Text.assemble(("refused", "bold red"), f"  {certificate.message}  {short}"), soft_wrap=True)
         return
     head = (certificate.label or "abstains", "bold green" if certificate.label else "bold yellow")
-    radius = f"radius {certificate.radius:.4g} ({certificate.unit}), " if certificate.label else ""
-    asked = f"at least {certificate.asked_radius:g}? {certificate.answer}, " if certificate.answer else ""
+    radius = f"radius {rounded_down(certificate.radius)} ({certificate.unit}), " if certificate.label else ""
+    asked = f"at least {certificate.asked_radius}? {certificate.answer}, " if certificate.answer else ""
     facts = f"  ({radius}{asked}{certificate.samples:,} draws)  {short}"
     out.print(Text.assemble(head, facts), soft_wrap=True)
     lines = [certificate.sentence, certificate.not_covered]
     if certificate.words_covered is not None:
         lines.append(
-            f"Of its {certificate.words_substitutable} words with listed substitutes of as many tokens, any "
-            f"{certificate.words_covered} may be replaced; other substitutes are not covered."
+            f"Of its {certificate.words_substitutable} words with listed substitutes of as many tokens (one "
+            f"between two spaces), any {certificate.words_covered} may be replaced; other substitutes are "
+            "not covered."
         )
     if certificate.antonyms_inside:
         examples = ", ".join(f"{a} → {b}" for a, b in certificate.antonym_examples)
@@ -72,8 +74,9 @@ def show_report(report: CertificateReport) -> None:
     summary, about = report.summary, report.about
     counts = summary["counts"]
     name = "certified accuracy" if summary["labelled"] else "certified share"
+    answered = summary["inputs"] - counts["refused"]
     out.print(
-        f"{summary['inputs']} texts of {about['source']}, threat {about['threat']}, bound "
+        f"{answered} texts of {about['source']}, threat {about['threat']}, bound "
         f"{about['bounds'][0]}, error rate {about['sampling']['alpha']:g} a text",
         markup=False,
         soft_wrap=True,
@@ -83,14 +86,20 @@ def show_report(report: CertificateReport) -> None:
     if counts["refused"]:
         _line("refused", str(counts["refused"]))
     average = summary["average_radius"]["value"]
-    _line("average radius", f"{average:.4g}  ({summary['unit']}; wrong and abstaining count as 0)")
+    if average is not None:
+        zero = "wrong and abstaining count as 0" if summary["labelled"] else "abstaining counts as 0"
+        _line("average radius", f"{rounded_down(average)}  ({summary['unit']}; {zero})")
     for bound, value in list(summary["by_bound"].items())[1:]:
-        _line(f"  by {bound}", f"{value:.4g}")
+        _line(f"  by {bound}", rounded_down(value))
     if "asked" in summary:
-        _line(f"radius ≥ {summary['asked']['radius']:g}", _rate(summary["asked"]))
+        _line(f"radius ≥ {summary['asked']['radius']}", _rate(summary["asked"]))
     if "words_covered" in summary:
         words = summary["words_covered"]
-        _line("words covered", f"{words['mean']:.2f} on average; {_rate(words['at_least_one'])} at least one")
+        _line(
+            "words covered",
+            f"{words['mean']:.2f} on average; {_rate(words['at_least_one'])} at least one, by listed "
+            "substitutes with as many tokens (others are not covered)",
+        )
     if "obstinacy" in summary and summary["obstinacy"]["texts"]["n"]:
         found = summary["obstinacy"]
         _line(
@@ -112,7 +121,7 @@ def _curve(curve: list[dict[str, Any]], name: str) -> None:
     step = max(1, (len(curve) - 1) // LINES)
     for point in curve[::step]:
         bar = "█" * round(40 * point["value"])
-        out.print(f"{point['radius']:>10.4g}  {point['value']:.3f} {bar}", markup=False)
+        out.print(f"{rounded_down(point['radius']):>10}  {point['value']:.3f} {bar}", markup=False)
 
 
 def _rate(rate: dict[str, Any]) -> str:

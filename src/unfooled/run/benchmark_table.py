@@ -70,7 +70,7 @@ def _certificate(results: Sequence[Any]) -> dict[str, Any]:
         "alpha": results[0]["sampling"]["alpha"],
         "unit": summaries[0]["unit"],
         "radius": summaries[0].get("asked", {}).get("radius"),
-        "inputs": summaries[0]["inputs"],
+        "inputs": summaries[0]["inputs"] - summaries[0]["counts"]["refused"],
         **{name: _measured(summaries, name) for name in (*_CERTIFIED, "average_radius", "samples")},
     }
 

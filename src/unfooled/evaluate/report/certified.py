@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unfooled.evaluate.intervals import rate
-from unfooled.evaluate.report.data import Certified, ReportData
+from unfooled.evaluate.report.data import Certified, Model, ReportData
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
 
@@ -37,6 +37,38 @@ def at_least(radius: float, unit: str) -> str:
 def threats(data: ReportData) -> list[str]:
     """Every threat that some model was certified for."""
     return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))
+
+
+def other_predictor(model: Model, found: Certified) -> str:
+    """The predictor that the certificates are about, if it is not the one the run answers with."""
+    if "other_predictor" in found.about:
+        return str(found.about["other_predictor"])
+    # Folders of earlier versions: what was smoothed is there, and so is the predictor of the run.
+    smoothing, own = found.about.get("smoothing", {}), model.run.predictor if model.run else None
+    if not isinstance(own, Mapping) or not smoothing:
+        told = any("certificates are about" in str(note) for note in found.about.get("notes", ()))
+        return "not the run's own" if told else ""
+    if smoothing.get("name") == "embedding-noise":
+        masks = own.get("masking") != "none" and own.get("masked_tokens")
+        same = own.get("name") == "vote" and own.get("output", "vote") == "vote" and not masks
+        same = (
+            same
+            and "embeddings" in own.get("noise_layers", ())
+            and own.get("sigma") == smoothing.get("sigma")
+        )
+    else:
+        same = all(own.get(key, value) == value for key, value in smoothing.items())
+    return "" if same else str(smoothing.get("name"))
+
+
+def truth_known(found: Sequence[Certified]) -> str:
+    """``all``, ``none`` or ``some``: for which certifications the true labels are known."""
+    known = {bool(one.summary["labelled"]) for one in found}
+    return "some" if len(known) == 2 else "all" if True in known else "none"
+
+
+RIGHT = {"all": "right and certified", "some": "right (if that is known) and certified", "none": "certified"}
+"""What certified answers are called, by :func:`truth_known`."""
 
 
 def certified_at(found: Certified, radius: float, bound: str | None = None) -> dict[str, Any]:

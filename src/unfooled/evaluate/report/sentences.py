@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from unfooled.evaluate.report.certified import at_least, certified_at, changes, threats, useful_radius
+from unfooled.evaluate.report.certified import (
+    at_least,
+    certified_at,
+    changes,
+    other_predictor,
+    threats,
+    useful_radius,
+)
 from unfooled.evaluate.report.data import Attack, Model, ReportData
 from unfooled.evaluate.report.words import joined, percent
 
@@ -94,8 +101,10 @@ def _proved(data: ReportData) -> list[str]:
             what = "right and certified" if one.summary["labelled"] else "certified"
             if radius:
                 what += f" for {at_least(radius, one.summary['unit'])}"
+            other = other_predictor(model, one)
+            whose = f"{model.name} under another predictor ({other})" if other else model.name
             sentences.append(
                 f"Against {changes(threat)}, {percent(held['value'])} of {held['n']:,} answers of "
-                f"{model.name} are {what}."
+                f"{whose} are {what}."
             )
     return sentences

@@ -7,13 +7,16 @@ from typing import Any
 from unfooled.evaluate.figures import Series
 from unfooled.evaluate.report import charts, tables
 from unfooled.evaluate.report.certified import (
+    RIGHT,
     at_least,
     certified_at,
     changes,
     curve,
     grid,
+    other_predictor,
     sign,
     threats,
+    truth_known,
     useful_radius,
 )
 from unfooled.evaluate.report.data import Certified, Model, ReportData
@@ -42,7 +45,7 @@ def _threat(data: ReportData, threat: str) -> dict[str, Any]:
         "sign": sign(threat),
         "meaning": any_one.meaning,
         "not_covered": any_one.about.get("not_covered", ""),
-        "alpha": any_one.about["sampling"]["alpha"],
+        "alpha": _alpha(found),
         "notes": [f"{model.name}: {note}" for model, one in found for note in one.about.get("notes", ())]
         + [
             f"{model.name}: the certification is not finished; these are the inputs done so far."
@@ -54,15 +57,27 @@ def _threat(data: ReportData, threat: str) -> dict[str, Any]:
     }
 
 
+def _alpha(found: list[tuple[Model, Certified]]) -> str:
+    """The error rate, or that of each model where they differ."""
+    rates = [(model.name, f"{one.about['sampling']['alpha']:g}") for model, one in found]
+    if len({rate for _, rate in rates}) == 1:
+        return rates[0][1]
+    return ", ".join(f"{rate} ({name})" for name, rate in rates)
+
+
 def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | None) -> Table:
     unit = found[0][1].summary["unit"]
     columns = [
         Column("Model", numeric=False),
-        Column("Inputs"),
-        Column("Certified", meaning="right and certified, at radius 0"),
+        Column("Inputs", meaning="answered: what all shares are of"),
+        Column("Certified", meaning=f"{RIGHT[truth_known([one for _, one in found])]}, at radius 0"),
         *([Column(f"Certified {at_least(radius, unit)}", meaning=unit)] if radius is not None else []),
         Column("Average radius", meaning=f"{unit}; 0 where the answer is wrong or not certified"),
-        Column("Covers a word", meaning="certified for replacing at least one word by any listed substitute"),
+        Column(
+            "Covers a word",
+            meaning="certified for replacing any one word by any listed substitute with as many tokens; "
+            "substitutes with more or fewer tokens are not covered",
+        ),
         Column("Abstained"),
         Column("Ignores an antonym", meaning="certified texts with an antonym inside the threat"),
         Column("Samples an input"),
@@ -71,13 +86,13 @@ def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | No
     rows = []
     for model, one in found:
         summary = one.summary
-        answered = max(1, summary["inputs"] - summary["counts"]["refused"])
+        answered = summary["inputs"] - summary["counts"]["refused"]
         labelled = "" if summary["labelled"] else "truth unknown: share certified"
         refused = summary["counts"]["refused"]
         rows.append(
             [
-                tables.words(model.name, _smoothing(one)),
-                tables.whole(summary["inputs"], f"{refused:,} refused" if refused else ""),
+                tables.words(model.name, _smoothing(model, one)),
+                tables.whole(answered, f"{refused:,} more refused" if refused else ""),
                 tables.share(certified_at(one, 0.0), labelled),
                 *([tables.share(certified_at(one, radius))] if radius is not None else []),
                 tables.mean(summary["average_radius"]),
@@ -87,20 +102,21 @@ def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | No
                 tables.share(summary["abstention"]),
                 tables.share(summary["obstinacy"]["texts"]) if "obstinacy" in summary else tables.NOTHING,
                 tables.mean(summary["samples"]),
-                tables.count(summary["seconds"] / answered),
+                tables.count(summary["seconds"] / max(1, answered)),
             ]
         )
     caption = f"Certified against {changes(threat)}, with 95 % intervals (Wilson)."
     return Table(f"certified-{threat}", caption, columns, rows).without_empty_columns()
 
 
-def _smoothing(one: Certified) -> str:
+def _smoothing(model: Model, one: Certified) -> str:
     settings = dict(one.about.get("smoothing", {}))
     name = settings.pop("name", "")
     told = [
         f"{key} {settings[key]}" for key in ("sigma", "masked_share", "kept_share", "kind") if key in settings
     ]
-    return ", ".join(filter(None, (str(name), *told)))
+    smoothing = ", ".join(filter(None, (str(name), *told)))
+    return smoothing + ("; not the predictor of the run" if other_predictor(model, one) else "")
 
 
 def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
@@ -129,19 +145,25 @@ def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]])
     if not series:
         return None
     counted = found[0][1].summary["unit"] == "words"
+    known = truth_known([one for _, one in found])
+    name = "Certified share" if known == "none" else "Certified accuracy"
     return charts.lines(
         f"curve-{threat}",
-        f"Certified accuracy, {sign(threat)}",
+        f"{name}, {sign(threat)}",
         series,
         over="radius",
         across=f"radius ({found[0][1].summary['unit']})",
-        up="certified accuracy",
+        up=name.lower(),
         percent=True,
         zero=True,
         steps=not counted,
         least=1 if counted else 0,
         bands=bands,  # type: ignore[arg-type]
-        note="Right and provably so at this radius or more.",
+        note={
+            "all": "Right and provably so at this radius or more.",
+            "some": "Right, where the truth is known, and provably kept at this radius or more.",
+            "none": "Provably kept at this radius or more; whether it is right is not known.",
+        }[known],
     )
 
 
@@ -160,7 +182,7 @@ def _by_bound(model: Model, one: Certified) -> charts.Chart | None:
         series,
         over="radius",
         across=f"radius ({one.summary['unit']})",
-        up="certified accuracy",
+        up="certified accuracy" if one.summary["labelled"] else "certified share",
         percent=True,
         zero=True,
         steps=one.summary["unit"] != "words",

@@ -8,7 +8,16 @@ from dataclasses import replace
 from unfooled.evaluate import figures
 from unfooled.evaluate.point_figures import Point
 from unfooled.evaluate.report import charts, tables
-from unfooled.evaluate.report.certified import at_least, certified_at, sign, threats, useful_radius
+from unfooled.evaluate.report.certified import (
+    RIGHT,
+    at_least,
+    certified_at,
+    other_predictor,
+    sign,
+    threats,
+    truth_known,
+    useful_radius,
+)
 from unfooled.evaluate.report.data import Attack, Model, ReportData
 from unfooled.evaluate.report.section import Content, Section, slots
 from unfooled.evaluate.report.sentences import spoken, under_attack
@@ -48,10 +57,12 @@ def verdict_table(data: ReportData) -> Table:
         ),
     ]
     for threat in found:
-        columns.append(Column(f"Certified {sign(threat)}", meaning="right, and provably so at radius 0"))
+        every = [one for model in data.models for one in model.certified if one.threat == threat]
+        right = RIGHT[truth_known(every)]
+        columns.append(Column(f"Certified {sign(threat)}", meaning=f"{right}, at radius 0"))
         if (radius := radii[threat]) is not None:
             limit = at_least(radius, "words" if threat in ("words", "synonyms") else "")
-            columns.append(Column(f"Certified {sign(threat)} {limit}", meaning="right, and provably so"))
+            columns.append(Column(f"Certified {sign(threat)} {limit}", meaning=right))
     columns += [
         Column(
             "Obstinate", meaning="answer unchanged although the meaning changed, by the worst such attack"
@@ -80,10 +91,12 @@ def _row(model: Model, data: ReportData, found: Sequence[str], radii: dict[str, 
     ]
     for threat in found:
         own = next((one for one in model.certified if one.threat == threat), None)
-        labelled = "" if own is None or own.summary["labelled"] else "truth unknown: share certified"
-        cells.append(tables.share(certified_at(own, 0.0), labelled) if own else tables.NOTHING)
+        told = "" if own is None or own.summary["labelled"] else "truth unknown: share certified"
+        if own is not None and (other := other_predictor(model, own)):
+            told = "; ".join(filter(None, (told, f"another predictor: {other}")))
+        cells.append(tables.share(certified_at(own, 0.0), told) if own else tables.NOTHING)
         if (radius := radii[threat]) is not None:
-            cells.append(tables.share(certified_at(own, radius)) if own else tables.NOTHING)
+            cells.append(tables.share(certified_at(own, radius), told) if own else tables.NOTHING)
     certain = [one.summary["obstinacy"]["texts"] for one in model.certified if "obstinacy" in one.summary]
     cells += [
         tables.share(obstinate.rate("asr"), f"by {obstinate.name}") if obstinate else tables.NOTHING,
