@@ -9,6 +9,7 @@ import os
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from rich.console import Console
@@ -17,6 +18,7 @@ from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.attacks import RECIPES, Change, Limits, Outcome
 from unfooled.cli import attack_show, main
+from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
 from unfooled.run.attack_work import Progress, read_attack
 
@@ -79,6 +81,24 @@ def test_numbers_changes_and_files_of_one_attack(
     saved = json.loads((folder / "out/attack.json").read_text())
     assert saved["command"].startswith("unfooled attack victim.py:scores --labels down,up")
     assert (folder / "out/journal.sqlite").is_file()
+
+
+def test_inputs_on_which_nothing_could_be_tried_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attacked = [*BASE, "--recipe", "deepwordbug", "--limit", 8, "--out", "out"]
+    assert command(monkeypatch, *attacked) == 0
+    assert "nothing was tried" not in capsys.readouterr().out
+    assert command(monkeypatch, *attacked, "--set", "max_distance=0") == 0
+    failed = read_attack("out").summary["counts"]["failed"]
+    assert failed > 0
+    assert f"on {failed} inputs the constraints rejected every candidate" in capsys.readouterr().out
+
+
+def test_the_example_in_the_help_of_set_is_a_setting() -> None:
+    (option,) = (one for one in get_args(RecipeSettings) if hasattr(one, "help"))
+    name = option.help.split("--set ")[1].split("=")[0]
+    assert any(name in {field.name for field in fields(recipe)} for recipe in RECIPES.values())
 
 
 def test_json_is_what_the_report_file_holds(

@@ -78,7 +78,8 @@ def fitted_to(encoder: str, recipe: R) -> R:
         return recipe
     settled: Any = recipe
     least = least_similarity(settled.min_similarity, settled.threshold, encoder)
-    return replace(settled, min_similarity=least)  # type: ignore[no-any-return]
+    made: R = replace(settled, min_similarity=least)
+    return made
 
 
 def with_same_pos(
