@@ -17,6 +17,7 @@ import pytest
 from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.attacks import Outcome
+from unfooled.run.attack import attack
 from unfooled.run.attack_work import read_attack
 
 ROWS = 60
@@ -27,7 +28,32 @@ def scores(texts):
     with open("asked.txt", "a") as file:
         file.writelines(text + "\\n" for text in texts)
     time.sleep(0.002 * len(texts))
+    return judged(texts)
+
+def judged(texts):
     return [[0.1, 0.9] if set(text.lower().split()) & {set(GOOD)} else [0.7, 0.3] for text in texts]
+
+class Noisy:
+    labels = ("down", "up")
+    randomised = True
+
+    def answers(self, asked):
+        # The same, turned around in one answer of five: the key decides which.
+        import random
+        from unfooled.attacks import Answer
+
+        time.sleep(0.01)
+        found = []
+        for one, (down, up) in zip(asked, judged([item.query[0] for item in asked])):
+            if random.Random(one.key).random() < 0.2:
+                down, up = up, down
+            found.append(Answer((down, up), int(up > down)))
+        return found
+
+    def describe(self):
+        return {{"kind": "noisy"}}
+
+noisy = Noisy()
 """
 
 
@@ -38,16 +64,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(out: str, in_flight: int) -> list[str]:
+def command(out: str, in_flight: int, victim: str) -> list[str]:
     """A recipe that draws at random: misspellings."""
     options = ["--recipe", "deepwordbug", "--no-validity", "--seed", "5", "--in-flight", str(in_flight)]
-    data = ["--data", "examples.csv", "--labels", "down,up", "--set", "max_distance=4"]
-    return [sys.executable, "-m", "unfooled", "attack", "victim.py:scores", *data, *options, "--out", out]
+    data = ["--data", "examples.csv", "--set", "max_distance=4"]
+    names = ["--labels", "down,up"] if victim == "scores" else []
+    start = [sys.executable, "-m", "unfooled", "attack", f"victim.py:{victim}"]
+    return [*start, *data, *names, *options, "--out", out]
 
 
-def started(folder: Path, out: str, in_flight: int) -> subprocess.Popen[bytes]:
+def started(folder: Path, out: str, in_flight: int, victim: str = "scores") -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command(out, in_flight),
+        command(out, in_flight, victim),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -108,6 +136,41 @@ def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> Non
     for name in ("counts", "sacc", "racc", "asr", "queries", "forwards", "changed_share"):
         assert killed[name] == whole[name]
     assert killed["counts"]["success"] > 5 and killed["counts"]["failed"] > 5
+
+
+def test_killed_against_a_randomised_victim_it_ends_like_an_undisturbed_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noise belongs to the example and the seed, not to the process or the time."""
+
+    def attacked(out: str, in_flight: int) -> list[Outcome]:
+        attack(
+            "victim.py:noisy",
+            data="examples.csv",
+            recipe="deepwordbug",
+            settings={"max_distance": 4},
+            tools={"validity": False},
+            seed=5,
+            in_flight=in_flight,
+            out=out,
+        )
+        return timeless(folder / out)
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    journal = folder / "killed/journal.sqlite"
+    process = started(folder, "killed", 5, "noisy")
+    wait_for(process, journal, 12)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = stored(journal)
+    assert 12 <= len(finished) < ROWS
+    resumed = attacked("killed", 16)
+    assert finished.items() <= stored(journal).items()
+    assert len(stored(journal)) == ROWS
+    assert resumed == attacked("whole", 64)
+    successes = [one for one in resumed if one.status == "success"]
+    assert len({one.fresh_successes for one in successes}) > 2, "the victim's noise is seen"
 
 
 def test_interrupted_command_leaves_a_partial_report_and_code_130(folder: Path) -> None:
