@@ -1,0 +1,15 @@
+"""The table of a benchmark, from results on disk."""
+
+from __future__ import annotations
+
+from unfooled.certify.certificate import Certificate
+from unfooled.evaluate.certificate_summary import certificate_summary
+from unfooled.run.benchmark_table import _certificate
+
+
+def test_shares_stand_beside_the_inputs_that_were_answered() -> None:
+    made = [Certificate(row, "certified", "words", radius=1, unit="words", correct=True) for row in range(3)]
+    refused = [Certificate(9, "refused", "words", message="empty")]
+    result = {"threat": "words", "sampling": {"alpha": 0.001}, "summary": certificate_summary(made + refused)}
+    row = _certificate([result])
+    assert row["inputs"] == 3 and row["certified_accuracy"]["mean"] == 1.0
