@@ -71,6 +71,7 @@ _COLUMNS = {
     "fresh_total": "int64",
     "budget_spent": "bool",
     "limit_hit": "string",
+    "tried": "bool",
     "seconds": "double",
     "message": "string",
 }
@@ -103,6 +104,7 @@ def _row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]
         "fresh_total": outcome.fresh_total,
         "budget_spent": outcome.budget_spent,
         "limit_hit": outcome.limit_hit or None,
+        "tried": outcome.tried,
         "seconds": outcome.seconds,
         "message": _clean(outcome.message),
     }
