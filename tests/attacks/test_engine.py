@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -387,3 +387,65 @@ def test_validity_is_measured_where_the_services_are_there() -> None:
 def test_outcomes_survive_the_journal() -> None:
     for outcome in attack(examples(*TEXTS), KeywordVictim(randomised=True, wrong=0.1)):
         assert Outcome.from_dict(outcome.to_dict()) == outcome
+
+
+@dataclass
+class RoughVictim(KeywordVictim):
+    """Says «wrong» to every changed text in the search; ``confirmed`` answers as a :class:`KeywordVictim`."""
+
+    confirmations: list[Asked] = field(default_factory=list)
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+        return [
+            answer if item.query[0] in TEXTS else replace(answer, scores=(0.9, 0.1), label=0)
+            for item, answer in zip(asked, super().answers(asked), strict=True)
+        ]
+
+    def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
+        self.confirmations += asked
+        return super().answers(asked)
+
+
+@pytest.mark.parametrize("randomised", [False, True])
+def test_a_rough_success_counts_only_if_the_exact_answer_is_one(randomised: bool) -> None:
+    exact = timeless(attack(examples(*TEXTS), KeywordVictim(randomised=randomised)))
+    victim = RoughVictim(randomised=randomised)
+    rough = attack(examples(*TEXTS), victim, more={"confirmed": victim.confirmed})
+    told = [(one.status, one.perturbed, one.label, one.scores) for one in exact]
+    assert [(one.status, one.perturbed, one.label, one.scores) for one in rough] == told
+    assert {one.status for one in rough} >= {"success"}
+    assert all(one.forwards > one.queries for one in rough if one.queries > 1)
+    # Without it every first try would have been a success.
+    assert {one.queries for one in attack(examples(*TEXTS), victim) if one.status == "success"} == {2}
+
+
+def test_the_first_answer_of_a_rough_victim_is_the_exact_one() -> None:
+    class Wrong(KeywordVictim):
+        def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+            return [replace(answer, label=0) for answer in super().answers(asked)]
+
+    right = KeywordVictim()
+    assert {one.status for one in attack(examples(*TEXTS), Wrong())} == {"skipped"}
+    found = attack(examples(*TEXTS), Wrong(), more={"confirmed": right.answers})
+    assert "skipped" not in {one.status for one in found}
+
+
+def test_exact_answers_are_to_the_same_noise() -> None:
+    victim = RoughVictim(randomised=True, wrong=0.3)
+    asked: list[Asked] = []
+
+    def answers(items: Sequence[Asked]) -> list[Answer]:
+        asked.extend(items)
+        return victim.answers(items)
+
+    found = run_attacks(
+        examples(*TEXTS),
+        Replace(),
+        {"victim": answers, "confirmed": victim.confirmed},
+        limits=Limits(fresh_predictions=1),
+        randomised=True,
+    )
+    assert list(found)
+    fresh_and_first = [item for item in victim.confirmations if item not in asked]
+    assert len(victim.confirmations) > len(fresh_and_first)
+    assert len({item.key for item in asked}) == len(asked)

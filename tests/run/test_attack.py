@@ -534,10 +534,21 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
     for outcome, answer in zip(report.outcomes, answers, strict=True):
         right = answer.label == report.labels[outcome.truth or 0]
         assert (outcome.status == "skipped") is not right
+    # A search in bfloat16 starts from the same first answers, and what it finds holds in float32.
+    rough = uf.attack(folder, limit=12, device="cpu", precision="bf16", out=tmp_path / "rough", **PLAIN)
+    assert (report.about["victim"]["bf16"], rough.about["victim"]["bf16"]) == (False, True)
+    firsts = [[(one.row, one.first_label, one.first_scores) for one in r.outcomes] for r in (report, rough)]
+    assert firsts[0] == firsts[1]
+    for outcome in rough.outcomes:
+        if outcome.perturbed:
+            (answer,) = uf.load(folder, device="cpu", precision="float32").predict(list(outcome.perturbed))
+            assert answer.label == report.labels[outcome.label or 0] != report.labels[outcome.truth or 0]
+    with pytest.raises(UsageError, match="precision must be auto, float32 or bf16"):
+        uf.attack(folder, precision="half", **PLAIN)
     # The same weights in memory are the same victim.
     seen: list[Progress] = []
     uf.attack(
-        uf.load(folder, device="cpu"),
+        uf.load(folder, device="cpu", precision="float32"),
         data=str(tmp_path / "reviews.csv"),
         columns={"text_column": "review", "label_column": "stars"},
         out=folder / "attacks/swap",

@@ -145,3 +145,16 @@ def test_pairs_are_asked_as_pairs(text) -> None:
     victim = two_step(text)
     (pair,) = victim.gradients([(Asked(("a film", "bad plot"), 0), 0)], draws=2)
     assert {which for which, start, end in pair.spans if end > start} == {0, 1}
+
+
+def test_in_bfloat16_the_confirmed_answers_are_those_of_float32() -> None:
+    text = tiny_classifier("bert")
+    exact = ClassifierVictim(Classifier(text, PREDICTORS["plain"], labels=LABELS))
+    asked = [Asked((one,), key) for key, one in enumerate(TEXTS)]
+    expected = exact.answers(asked)
+    text.bf16 = True
+    rough = ClassifierVictim(Classifier(text, PREDICTORS["plain"], labels=LABELS))
+    assert (exact.rough, rough.rough) == (False, True)
+    assert rough.answers(asked) != expected
+    assert rough.confirmed(asked) == expected
+    assert text.bf16

@@ -79,6 +79,8 @@ class Attempt:
     randomised: bool
     label_names: tuple[str, ...] = ()
     """Names of the classes, for recipes that attack only some of them; empty if unknown."""
+    confirms: bool = False
+    """The victim answers roughly: what decides the outcome is asked again, exactly."""
     original: Document = field(init=False)
     rng: random.Random = field(init=False)
     goal: Goal = field(init=False)
@@ -102,6 +104,7 @@ class Attempt:
         self.rng = random.Random(self._key)
         self._answers: dict[Query, Answer] = {}
         self._drawn = 0
+        self._last: dict[Query, Asked] = {}
 
     @property
     def changeable(self) -> list[int]:
@@ -132,23 +135,27 @@ class Attempt:
         self.tried |= bool(documents) and not ranking
         answers = yield from self.answered([document.texts for document in documents])
         self.queries += len(documents)
-        trials = [
-            Trial(document, answer, self.goal.score(answer), self.goal.reached(answer))
-            for document, answer in zip(documents, answers, strict=True)
-        ]
+        trials = [self._trial(document, answer) for document, answer in zip(documents, answers, strict=True)]
+        if self.confirms:
+            trials = yield from self._confirmed(trials)
         self.reaching.update({trial.document.texts: trial.answer for trial in trials if trial.reached})
         return trials
 
     def ask_original(self) -> Steps[Answer]:
         """The first query of every attack."""
-        (self.first,) = yield from self.answered([self.original.texts])
+        if self.confirms:
+            self._asked(self.original.texts)
+            (self.first,) = yield from self._exactly([self.original.texts])
+        else:
+            (self.first,) = yield from self.answered([self.original.texts])
         self.queries += 1
         return self.first
 
     def fresh(self, document: Document, count: int) -> Steps[list[Answer]]:
         """Independent answers to the same document, outside the query count."""
+        service = "confirmed" if self.confirms else "victim"
         answers: list[Answer] = yield Request(
-            "victim", tuple(self._asked(document.texts) for _ in range(count))
+            service, tuple(self._asked(document.texts) for _ in range(count))
         )
         return answers
 
@@ -242,4 +249,28 @@ class Attempt:
 
     def _asked(self, query: Query) -> Asked:
         self._drawn += 1
-        return Asked(query, derived_key(self._key, self._drawn))
+        asked = Asked(query, derived_key(self._key, self._drawn))
+        if self.confirms:
+            self._last[query] = asked
+        return asked
+
+    def _trial(self, document: Document, answer: Answer) -> Trial:
+        return Trial(document, answer, self.goal.score(answer), self.goal.reached(answer))
+
+    def _confirmed(self, trials: list[Trial]) -> Steps[list[Trial]]:
+        """The trials, those that reached the goal by their exact answers."""
+        reached = [number for number, trial in enumerate(trials) if trial.reached]
+        exact = yield from self._exactly([trials[number].document.texts for number in reached])
+        found = list(trials)
+        for number, answer in zip(reached, exact, strict=True):
+            found[number] = self._trial(trials[number].document, answer)
+        return found
+
+    def _exactly(self, queries: Sequence[Query]) -> Steps[list[Answer]]:
+        """The same queries under the same noise, answered exactly; from here on they are known so."""
+        if not queries:
+            return []
+        answers: list[Answer] = yield Request("confirmed", tuple(self._last[query] for query in queries))
+        self.forwards += sum(answer.forwards for answer in answers)
+        self._answers.update(zip(queries, answers, strict=True))
+        return answers

@@ -63,7 +63,7 @@ def run_attacks(
     flights: list[_Flight] = []
     while True:
         while len(flights) < in_flight and (example := next(waiting, None)) is not None:
-            attempt = Attempt(example, limits, seed, randomised, label_names)
+            attempt = Attempt(example, limits, seed, randomised, label_names, "confirmed" in services)
             flight = _Flight(attempt, _attack(attempt, recipe, services), Request("", ()))
             if (outcome := _advance(flight, None)) is None:
                 flights.append(flight)

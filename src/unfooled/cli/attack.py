@@ -50,6 +50,7 @@ def attack(
     seed: own.Seed = 0,
     in_flight: own.InFlight = 128,
     device: own.Device = "auto",
+    precision: own.Precision = "float32",
     out_: own.Out = None,
     show: own.Show = 0,
     export: own.Export = None,
@@ -101,6 +102,7 @@ def attack(
         predictor_settings=parse_assignments(predictor_set or []),
         victim_options=victim_options,
         device=device,
+        precision=precision,
     )
     chosen = _within_reach(chosen, target, only_these=recipe != "all")
     reports = {}

@@ -61,6 +61,10 @@ Labels = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of the attack and of the victim's noise.")]
 InFlight = Annotated[int, typer.Option(help="Examples attacked side by side; changes speed and memory only.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
+Precision = Annotated[
+    str,
+    typer.Option(help="Of the search in a run: float32, bf16 or auto. Successes are confirmed in float32."),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder for attack.json and the journal (default: RUN/attacks/RECIPE)."),

@@ -8,8 +8,8 @@ weight gradients. Nothing here decides a label: that is the business of ``unfool
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +169,15 @@ class TextClassifier:
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""
         return self.architecture.rows_may_repeat_between_blocks and bool(sites) and "embeddings" not in sites
+
+    @contextmanager
+    def in_float32(self) -> Iterator[None]:
+        """Full precision inside, whatever the classifier is set to."""
+        before, self.bf16 = self.bf16, False
+        try:
+            yield
+        finally:
+            self.bf16 = before
 
     def autocast(self) -> AbstractContextManager[Any]:
         """bfloat16 where asked for; float32 otherwise."""

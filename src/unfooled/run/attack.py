@@ -49,6 +49,7 @@ def attack(
     predictor_settings: Mapping[str, Any] | None = None,
     victim_options: Mapping[str, Any] | None = None,
     device: str = "auto",
+    precision: str = "float32",
     out: str | Path | None = None,
     command: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -57,6 +58,8 @@ def attack(
 
     With ``out`` (a run folder has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and
     every outcome in ``journal.sqlite``; the same call goes on from there. ``in_flight`` only changes speed.
+    ``precision="bf16"`` searches a run folder in bfloat16: faster where the hardware has it, and a little
+    dependent on ``in_flight`` then. First answers, successes and re-verification are float32 all the same.
 
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
@@ -74,6 +77,7 @@ def attack(
         predictor_settings=predictor_settings,
         victim_options=victim_options,
         device=device,
+        precision=precision,
     )
     check_access(target.victim, chosen)
     columns = columns or {}

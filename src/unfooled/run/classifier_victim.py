@@ -32,6 +32,8 @@ class ClassifierVictim:
         self.classifier = classifier
         self.labels = classifier.labels
         self.randomised = is_random(classifier.predictor.describe())
+        self.rough = classifier.text.bf16
+        """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
         encoded = self._encoded(asked)
@@ -45,6 +47,11 @@ class ClassifierVictim:
             )
             for decision in decisions
         ]
+
+    def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
+        """The answers in float32, whatever the search is done in."""
+        with self.classifier.text.in_float32():
+            return self.answers(asked)
 
     def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
         """Mean probabilities over ``draws`` ballots of the predictor: what its decision tends to."""

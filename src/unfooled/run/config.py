@@ -11,6 +11,11 @@ from unfooled.errors import UsageError
 from unfooled.settings import build, setting
 
 
+def check_precision(name: str) -> None:
+    if name not in ("auto", "float32", "bf16"):
+        raise UsageError(f"precision must be auto, float32 or bf16, got {name!r}.")
+
+
 @dataclass(frozen=True)
 class TrainConfig:
     """What a run folder's ``config.yaml`` holds."""
@@ -52,8 +57,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if (self.task is None) == (self.data is None):
             raise UsageError("Name what to train on: either --task NAME or --data FILE, and not both.")
-        if self.precision not in ("auto", "float32", "bf16"):
-            raise UsageError(f"precision must be auto, float32 or bf16, got {self.precision!r}.")
+        check_precision(self.precision)
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)

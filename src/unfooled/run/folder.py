@@ -20,6 +20,7 @@ from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
 from unfooled.models import TextClassifier, default_device, has_fast_bf16
 from unfooled.predict import Classifier, make_predictor
+from unfooled.run.config import check_precision
 from unfooled.run.files import read_json, write_json
 
 FORMAT = 1
@@ -112,6 +113,7 @@ def wrap(
 
 def resolve(device: str, precision: str) -> tuple[torch.device, bool]:
     """The device, and whether to use bfloat16 on it."""
+    check_precision(precision)
     try:
         where = default_device() if device == "auto" else torch.device(device)
         torch.empty(1, device=where)

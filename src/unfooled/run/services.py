@@ -54,6 +54,8 @@ def make_services(
     """The services by name; ``training_texts`` is asked only if a masked language model is to be fitted."""
     check_access(victim, recipe)
     services: dict[str, Service] = {"victim": victim.answers}
+    if getattr(victim, "rough", False):
+        services["confirmed"] = victim.confirmed  # type: ignore[attr-defined]
     for need in WHITE_BOX:
         if need in recipe.needs:
             services[need] = getattr(victim, need)

@@ -53,6 +53,7 @@ def open_target(
     predictor_settings: Mapping[str, Any] | None = None,
     victim_options: Mapping[str, Any] | None = None,
     device: str = "auto",
+    precision: str = "float32",
 ) -> Target:
     """``what``: a run folder, a ``Classifier``, a victim, a function, a pipeline, or a spec of a victim."""
     if isinstance(what, Target):
@@ -61,9 +62,8 @@ def open_target(
     if is_text and (Path(what).is_dir() or ":" not in str(what)):
         from unfooled.run.folder import load
 
-        return _of_classifier(
-            load(what, device=device), Path(what), predictor, predictor_settings, victim_options
-        )
+        opened = load(what, device=device, precision=precision)
+        return _of_classifier(opened, Path(what), predictor, predictor_settings, victim_options)
     if not is_text:
         from unfooled.predict import Classifier
 
