@@ -19,6 +19,7 @@ CUT = {
     "sweep": SHORT,
     "stability": ["--repeats", "2", "--limit", "4"],
     "attack": ["--limit", "3"],
+    "certify": ["--limit", "2", "--n0", "10", "--n", "40"],
     "benchmark": ["--dry-run"],
 }
 
@@ -37,6 +38,7 @@ def test_readme_shows_the_verbs_that_work() -> None:
         "train",
         "predict",
         "attack",
+        "certify",
         "report",
         "sweep",
         "stability",
