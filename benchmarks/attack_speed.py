@@ -25,11 +25,13 @@ import torch
 
 import unfooled as uf
 from unfooled import assets, data
-from unfooled.attacks import Answer, Asked, Example, Limits, Outcome, make_recipe, run_attacks
-from unfooled.evaluate.intervals import wilson
+from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe, run_attacks
+from unfooled.attacks.victims.classifier import ClassifierVictim
+from unfooled.hub.parallel import map_batches, tokens_a_batch
 from unfooled.lexicon.stopwords import STOP_WORDS
-from unfooled.models import Encoded, length_sorted_chunks, map_batches, tokens_a_batch
-from unfooled.run.classifier_victim import ClassifierVictim
+from unfooled.models import Encoded, length_sorted_chunks
+from unfooled.records.outcome import Outcome
+from unfooled.statistics.intervals import wilson
 
 RECIPES = ("pwws", "deepwordbug")
 BASELINE = Path(__file__).with_name("textattack_baseline.py")

@@ -28,11 +28,12 @@ import digits_cnn
 import early_stopping
 import unfooled as uf
 from unfooled import data
-from unfooled.certify.smoother import Smoother
-from unfooled.certify.tensors import TensorSampler, certify_tensors
-from unfooled.models import Encoded, TextClassifier, map_batches
-from unfooled.predict import CertifiedMasked, RandomWordMask, SynonymVote
-from unfooled.predict.smoothing import ESTIMATE, SELECT, EmbeddingNoise, Transformation
+from unfooled.certificates.smoother import Smoother
+from unfooled.certificates.tensors import TensorSampler, certify_tensors
+from unfooled.hub.parallel import map_batches
+from unfooled.models import Encoded, TextClassifier
+from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote
+from unfooled.predictors.smoothing import ESTIMATE, SELECT, EmbeddingNoise, Transformation
 
 BASELINE = Path(__file__).with_name("art_baseline.py")
 ROUNDS = 3

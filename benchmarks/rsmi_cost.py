@@ -28,8 +28,8 @@ import unfooled as uf
 from unfooled import data
 from unfooled.defences import Rsmi, Standard, Step
 from unfooled.models import Encoded, FreshNoise, Noise, TextClassifier, collate
-from unfooled.predict import Plain, TwoStep
-from unfooled.predict.two_step import votes_to_pass
+from unfooled.predictors import Plain, TwoStep
+from unfooled.predictors.two_step import votes_to_pass
 
 
 def main() -> None:

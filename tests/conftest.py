@@ -8,10 +8,14 @@ import os
 # threads, and lose much where test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+from pathlib import Path
+from typing import Any
+
 import hypothesis
 import pytest
 import torch
 
+from run_folders import MakeRun, write_run
 from tiny_models import FAMILIES, tiny_classifier
 from unfooled.models import TextClassifier
 
@@ -43,3 +47,24 @@ def bert() -> TextClassifier:
 def t5() -> TextClassifier:
     """A tiny T5 with three classes: encoder and decoder read the same text."""
     return tiny_classifier("t5")
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """Writes a finished run by hand, in a folder of its own."""
+    return lambda name="plain", **what: write_run(tmp_path / name, **what)
+
+
+@pytest.fixture
+def rsmi_marker() -> dict[str, Any]:
+    return {
+        "defence": {"name": "rsmi", "settings": {"sigma": 0.2, "masked_tokens": 1}},
+        "predictor": {"name": "two-step", "sigma": 0.2, "first_votes": 5},
+    }
+
+
+@pytest.fixture(autouse=True)
+def _no_chart_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that do not need the chart library do not fetch it."""
+    if request.node.get_closest_marker("network") is None:
+        monkeypatch.setattr("unfooled.api.report.chart_library", lambda: None)

@@ -20,8 +20,8 @@ import torch
 
 import unfooled.textattack
 from tiny_models import tiny_classifier
-from unfooled.predict import Classifier, make_predictor
-from unfooled.run.folder import save
+from unfooled.api.load import save
+from unfooled.predictors import Classifier, make_predictor
 from unfooled.textattack import ModelWrapper, WrapperError
 
 FILE = Path(unfooled.textattack.__file__)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tiny_runs import BAD, GOOD
-from unfooled.attacks import Answer, Asked, Document
+from unfooled.attacks import Answer, Asked
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.settings import setting
+from unfooled.words.document import Document
 
 LABELS = ("down", "up")
 

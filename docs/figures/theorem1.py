@@ -3,7 +3,7 @@
     python docs/figures/theorem1.py
 
 f(x) = 1[x > 0], x = 0.2. Left, with σ = 0.2: where the smoothed answer holds and where each bound says it
-does. Right: both radii and the true one over σ. Every number is computed by ``unfooled.certify.bounds``.
+does. Right: both radii and the true one over σ. Every number is computed by ``unfooled.statistics.bounds``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
 
-from unfooled.certify.bounds import UnsoundBoundWarning, gaussian_l2, rsmi_theorem1_radius
+from unfooled.statistics.bounds import UnsoundBoundWarning, gaussian_l2, rsmi_theorem1_radius
 
 TARGET = Path(__file__).parents[1] / "images" / "theorem1.svg"
 POINT, SIGMA = 0.2, 0.2

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import os
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -19,25 +18,27 @@ __version__ = "0.1.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
-    from unfooled.predict import Classifier, Prediction
-    from unfooled.run.attack import attack
-    from unfooled.run.benchmark import benchmark
-    from unfooled.run.certify import certify
-    from unfooled.run.folder import load, save, wrap
-    from unfooled.run.report import report
-    from unfooled.run.train import train
+    from unfooled.api.attack import attack
+    from unfooled.api.certify import certify
+    from unfooled.api.load import load, save, wrap
+    from unfooled.api.report import report
+    from unfooled.api.train import train
+    from unfooled.benchmarks.benchmark import benchmark
+    from unfooled.predictors import Classifier
+    from unfooled.records.prediction import Prediction
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
-    "Classifier": "unfooled.predict",
-    "Prediction": "unfooled.predict",
-    "attack": "unfooled.run.attack",
-    "benchmark": "unfooled.run.benchmark",
-    "load": "unfooled.run.folder",
-    "report": "unfooled.run.report",
-    "save": "unfooled.run.folder",
-    "train": "unfooled.run.train",
-    "wrap": "unfooled.run.folder",
+    "Classifier": "unfooled.predictors",
+    "Prediction": "unfooled.records.prediction",
+    "attack": "unfooled.api.attack",
+    "benchmark": "unfooled.benchmarks.benchmark",
+    "certify": "unfooled.api.certify",
+    "load": "unfooled.api.load",
+    "report": "unfooled.api.report",
+    "save": "unfooled.api.load",
+    "train": "unfooled.api.train",
+    "wrap": "unfooled.api.load",
 }
 
 __all__ = [
@@ -55,21 +56,7 @@ __all__ = [
 ]
 
 
-class CertifyRoom(ModuleType):
-    """``unfooled.certify`` is the verb and the room of that name: the package, made callable."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """See :func:`unfooled.run.certify.certify`."""
-        from unfooled.run.certify import certify
-
-        return certify(*args, **kwargs)
-
-
 def __getattr__(name: str) -> Any:
-    if name == "certify":
-        from importlib import import_module
-
-        return import_module("unfooled.certify")
     if name not in _LAZY:
         raise AttributeError(f"module 'unfooled' has no attribute {name!r}")
     from importlib import import_module

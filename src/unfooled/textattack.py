@@ -102,7 +102,7 @@ class _Here:
 
     def __init__(self, run: str | os.PathLike[str], device: str, seed: int | None) -> None:
         try:
-            from unfooled.run.folder import load
+            from unfooled.api.load import load
         except ImportError as error:
             raise WrapperError(
                 f"unfooled cannot load a run in this environment ({error}). Name the interpreter of one "

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from unfooled.attacks import Answer, Asked, Document, Gradients
+from unfooled.attacks import Answer, Asked, Gradients
 from unfooled.lexicon.tagger import Tag
+from unfooled.words.document import Document
 
 WEIGHTS = {
     "gorgeous": 2.0,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from unfooled.attacks import Document, Example, Limits
+from unfooled.attacks import Example, Limits
 from unfooled.attacks.attempt import Attempt
+from unfooled.words.document import Document
 
 TEXT = "I love NEW  York and C++ in the U.S., but don't rock ’n’ roll, film-makers: a film from York"
 

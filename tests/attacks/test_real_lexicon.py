@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from keyword_victim import KeywordVictim, services
 
-from unfooled.attacks import Change, Example, Limits, make_recipe, run_attacks
+from unfooled.attacks import Example, Limits, make_recipe, run_attacks
 from unfooled.lexicon.similarity import THRESHOLDS, load_similarity
 from unfooled.lexicon.tagger import load_tagger
 from unfooled.lexicon.vectors import load_vectors
 from unfooled.lexicon.wordnet import antonyms, raw_synonyms
+from unfooled.words.document import Change
 
 TEXTS = (
     "a gorgeous , witty film about two brothers who leave their village for the city .",

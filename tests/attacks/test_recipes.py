@@ -12,22 +12,13 @@ import numpy as np
 import pytest
 from keyword_victim import ANTONYMS, NEIGHBOURS, FewNeighbours, KeywordVictim, services
 
-from unfooled.attacks import (
-    RECIPES,
-    Answer,
-    Asked,
-    Document,
-    Example,
-    Gradients,
-    Limits,
-    Outcome,
-    make_recipe,
-)
-from unfooled.attacks.document import WORD, in_case_of
-from unfooled.attacks.engine import run_attacks
-from unfooled.attacks.ranking import deletion_importance
-from unfooled.attacks.recipes.deepwordbug import levenshtein, misspellings
+from unfooled.attacks import RECIPES, Answer, Asked, Example, Gradients, Limits, make_recipe
+from unfooled.attacks.parts.ranking import deletion_importance
+from unfooled.attacks.scheduler import run_attacks
+from unfooled.attacks.text.deepwordbug import levenshtein, misspellings
 from unfooled.lexicon.stopwords import is_stop_word
+from unfooled.records.outcome import Outcome
+from unfooled.words.document import WORD, Document, in_case_of
 
 TEXTS: tuple[tuple[str, ...], ...] = (
     ("A gorgeous, WITTY film!",),
@@ -47,12 +38,12 @@ REWRITES = ("deepwordbug", "negation")
 def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lexicon of a few words instead of the real one."""
     synonyms = {word: [near for near, _ in found] for word, found in NEIGHBOURS.items()}
-    monkeypatch.setattr("unfooled.attacks.candidates.load_vectors", lambda name: FewNeighbours())
+    monkeypatch.setattr("unfooled.attacks.parts.candidates.load_vectors", lambda name: FewNeighbours())
     monkeypatch.setattr(
-        "unfooled.attacks.recipes.pwws.raw_synonyms", lambda word: synonyms.get(word.casefold(), [])
+        "unfooled.attacks.text.pwws.raw_synonyms", lambda word: synonyms.get(word.casefold(), [])
     )
     monkeypatch.setattr(
-        "unfooled.attacks.recipes.antonym.antonyms", lambda word: ANTONYMS.get(word.casefold(), ())
+        "unfooled.attacks.text.antonym.antonyms", lambda word: ANTONYMS.get(word.casefold(), ())
     )
 
 
@@ -217,7 +208,7 @@ def test_antonym_changes_exactly_one_word_and_tries_the_most_important_first() -
 def test_where_no_antonym_keeps_the_part_of_speech_nothing_was_attacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("unfooled.attacks.recipes.antonym.antonyms", lambda word: ("works",))
+    monkeypatch.setattr("unfooled.attacks.text.antonym.antonyms", lambda word: ("works",))
     (outcome,) = attack("antonym", (("a gorgeous , long film",),))
     assert (outcome.status, outcome.queries) == ("not-attackable", 1)
     assert "part of speech" in outcome.message

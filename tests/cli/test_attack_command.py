@@ -16,11 +16,13 @@ from rich.console import Console
 
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
-from unfooled.attacks import RECIPES, Change, Limits, Outcome
+from unfooled.api.attack_work import Progress, read_attack
+from unfooled.attacks import RECIPES, Limits
 from unfooled.cli import attack_show, main
 from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
-from unfooled.run.attack_work import Progress, read_attack
+from unfooled.records.outcome import Outcome
+from unfooled.words.document import Change
 
 VICTIM = f"""
 GOOD = {GOOD}

@@ -15,8 +15,8 @@ import yaml
 from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
 from unfooled.attacks import RECIPES
+from unfooled.benchmarks import run_cell as benchmark_run
 from unfooled.cli import main
-from unfooled.run import benchmark_run
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,7 +24,7 @@ def recipe() -> Iterator[None]:
     """A recipe that needs no lexicon, and a page that needs no chart library."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(RECIPES, "swap", Swap)
-        patch.setattr("unfooled.run.report.chart_library", lambda: None, raising=False)
+        patch.setattr("unfooled.api.report.chart_library", lambda: None, raising=False)
         yield
 
 
@@ -178,7 +178,7 @@ def test_failed_cell_is_shown_and_leaves_code_1(
     def failing(*_: Any, **__: Any) -> None:
         raise MemoryError("[too] large")
 
-    monkeypatch.setattr("unfooled.run.stability.stability", failing)
+    monkeypatch.setattr("unfooled.api.repeat.stability", failing)
     assert command(monkeypatch, "benchmark", plan, "--out", folder) == 1
     captured = capsys.readouterr()
     assert "failed: reviews-rsmi-s0/stability: MemoryError: [too] large" in captured.out
@@ -222,8 +222,8 @@ def test_wrong_use_gives_a_message_and_makes_nothing(
 def test_the_page_about_benchmarks_names_every_preset_and_key() -> None:
     from dataclasses import fields
 
-    from unfooled.run import plan as parts
-    from unfooled.run.plan_file import presets
+    from unfooled.benchmarks import plan as parts
+    from unfooled.benchmarks.plan_file import presets
 
     page = (Path(__file__).parents[2] / "docs/benchmark.md").read_text(encoding="utf-8")
     for name in presets():

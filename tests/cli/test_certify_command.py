@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tiny_models import TEXTS, tiny_classifier
+from unfooled.api.load import save
 from unfooled.cli import main
-from unfooled.predict import Classifier, Predictor, TwoStep, Vote
-from unfooled.run.folder import save
+from unfooled.predictors import Classifier, Predictor, TwoStep, Vote
 
 
 def saved(folder: Path, predictor: Predictor, defence: str) -> Path:
@@ -80,8 +80,8 @@ def test_json_holds_every_certificate(
 def test_a_shown_radius_is_never_larger_than_the_certified_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from unfooled.certify.certificate import Certificate
     from unfooled.cli.certify_show import _curve, show_certificate
+    from unfooled.records.certificate import Certificate
 
     for radius, shown in ((0.95396, "0.9539"), (0.99999, "0.9999"), (2.0, "2"), (0.12345, "0.1234")):
         show_certificate(

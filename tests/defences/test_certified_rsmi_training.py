@@ -12,8 +12,8 @@ from torch.testing import assert_close
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.defences import CertifiedRsmi, Step, make_defence
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import CertifiedMasked
-from unfooled.predict.smoothing import DECIDE
+from unfooled.predictors import CertifiedMasked
+from unfooled.predictors.smoothing import DECIDE
 
 LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
 FULL = Step(done=1.0)

@@ -14,7 +14,7 @@ from tiny_models import TEXTS, tiny_classifier
 from unfooled.defences import DEFENCES, Step, make_defence
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import Classifier, make_predictor
+from unfooled.predictors import Classifier, make_predictor
 from unfooled.settings import describe_settings
 
 GOOD, BAD = ("good", "great", "fine", "lovely", "witty"), ("bad", "poor", "dull", "awful", "flat")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from unfooled.certificates.smoothing import TRAINED_FOR
 from unfooled.defences import DEFENCES
-from unfooled.run.certify_threat import TRAINED_FOR
 from unfooled.settings import describe_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "defences.md").read_text(encoding="utf-8")

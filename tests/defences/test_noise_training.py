@@ -17,7 +17,7 @@ from unfooled.defences import CertifiedRsmi, NoiseAugment, Stability, Standard, 
 from unfooled.defences.scale import default_sigma
 from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, TextClassifier
-from unfooled.predict import Vote
+from unfooled.predictors import Vote
 
 LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
 FULL = Step(done=1.0)

@@ -11,7 +11,7 @@ from unfooled.defences import Rsmi, make_defence
 from unfooled.defences.rsmi import spread
 from unfooled.errors import UsageError
 from unfooled.models import TextClassifier
-from unfooled.predict import TwoStep
+from unfooled.predictors import TwoStep
 
 
 @pytest.mark.parametrize(

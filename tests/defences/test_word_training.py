@@ -14,7 +14,7 @@ from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.defences import RandomMask, Safer, Step, make_defence
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import RandomWordMask, SynonymVote
+from unfooled.predictors import RandomWordMask, SynonymVote
 from unfooled.settings import describe_settings
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "war": ["love"]}

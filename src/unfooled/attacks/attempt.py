@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from unfooled.attacks.document import Document
 from unfooled.attacks.goals import Goal
-from unfooled.attacks.limits import LimitHit, Limits
-from unfooled.attacks.protection import protected
+from unfooled.attacks.limits import Limits
+from unfooled.attacks.parts.protection import protected
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, derived_key
+from unfooled.records.outcome import LimitHit
+from unfooled.words.document import Document
 
 if TYPE_CHECKING:
     from unfooled.lexicon.tagger import Tag

@@ -9,9 +9,6 @@ from typing import Literal
 from unfooled.errors import UsageError
 from unfooled.settings import setting
 
-LimitHit = Literal["", "queries", "time"]
-"""Which limit cut an attack short; empty if none did."""
-
 
 @dataclass(frozen=True)
 class Limits:

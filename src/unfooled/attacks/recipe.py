@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Protocol
 
 from unfooled.attacks.attempt import Attempt, Steps
-from unfooled.attacks.document import Document
 from unfooled.attacks.goals import GoalName
+from unfooled.words.document import Document
 
 
 class Recipe(Protocol):

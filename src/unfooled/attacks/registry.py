@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from unfooled.attacks.recipe import Recipe
-from unfooled.attacks.recipes.a2t import A2T
-from unfooled.attacks.recipes.adaptive import Adaptive
-from unfooled.attacks.recipes.antonym import Antonym
-from unfooled.attacks.recipes.bae import Bae
-from unfooled.attacks.recipes.deepwordbug import DeepWordBug
-from unfooled.attacks.recipes.negation import Negation
-from unfooled.attacks.recipes.pwws import Pwws
-from unfooled.attacks.recipes.random_words import RandomWords
-from unfooled.attacks.recipes.synonym import Synonym
-from unfooled.attacks.recipes.textfooler import TextFooler
+from unfooled.attacks.text.a2t import A2T
+from unfooled.attacks.text.adaptive import Adaptive
+from unfooled.attacks.text.antonym import Antonym
+from unfooled.attacks.text.bae import Bae
+from unfooled.attacks.text.deepwordbug import DeepWordBug
+from unfooled.attacks.text.negation import Negation
+from unfooled.attacks.text.pwws import Pwws
+from unfooled.attacks.text.random_words import RandomWords
+from unfooled.attacks.text.synonym import Synonym
+from unfooled.attacks.text.textfooler import TextFooler
 from unfooled.settings import build, choose
 
 _RECIPES: tuple[type[Any], ...] = (

@@ -17,7 +17,7 @@ from unfooled.cli.console import JsonOption, err, print_json
 from unfooled.errors import UsageError
 
 if TYPE_CHECKING:
-    from unfooled.run.target import Target
+    from unfooled.api.victim import Target
 
 
 def attack(
@@ -91,10 +91,10 @@ def attack(
     chosen = _recipes(recipe, parse_assignments(set_ or []))
     _check(given_limits, given_tools, limit, in_flight, show, export)
 
-    from unfooled.run.attack import attack as run_attack
-    from unfooled.run.export import export_outcomes
-    from unfooled.run.files import writable
-    from unfooled.run.target import open_target
+    from unfooled.api.attack import attack as run_attack
+    from unfooled.api.victim import open_target
+    from unfooled.storage.export import export_outcomes
+    from unfooled.storage.files import writable
 
     target = open_target(
         run,
@@ -177,10 +177,10 @@ def _check(
     export: Path | None,
 ) -> None:
     """Wrong options are told before anything is loaded."""
-    from unfooled.run.attack import make_limits
-    from unfooled.run.export import check_export
-    from unfooled.run.services import Tools
+    from unfooled.api.attack import make_limits
+    from unfooled.attacks.tools import Tools
     from unfooled.settings import build
+    from unfooled.storage.export import check_export
 
     for name, value, least in (("limit", limit, 1), ("in-flight", in_flight, 1), ("show", show, 0)):
         if value < least:
@@ -196,7 +196,7 @@ def _within_reach(
 ) -> dict[str, dict[str, Any]]:
     """Without the recipes that need more of this victim than it shows; one that was asked for is refused."""
     from unfooled.attacks import make_recipe
-    from unfooled.run.services import check_access
+    from unfooled.attacks.tools import check_access
 
     possible = {}
     for name, settings in chosen.items():
@@ -212,7 +212,7 @@ def _within_reach(
 
 
 def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> Path:
-    from unfooled.run.attack import default_folder
+    from unfooled.api.attack import default_folder
 
     if out is not None:
         return out / recipe if several else out
@@ -222,7 +222,7 @@ def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> 
 
 def _command(run: str, name: str) -> str:
     """The command as it was given, without what may be a password: in an address, headers, extra fields."""
-    from unfooled.run.files import writable
+    from unfooled.storage.files import writable
 
     is_address = run.lower().startswith(("http://", "https://"))
     words: Sequence[str] = [name if is_address and word == run else word for word in sys.argv[1:]]

@@ -10,8 +10,8 @@ from unfooled.cli.console import err, out, print_json
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from unfooled.attacks import Outcome
-    from unfooled.run.attack_work import AttackReport
+    from unfooled.api.attack_work import AttackReport
+    from unfooled.records.outcome import Outcome
 
 CONTEXT = 60
 """Characters of unchanged text shown on each side of a change."""
@@ -50,7 +50,7 @@ def list_recipes(as_json: bool) -> None:
 
 def show_report(report: AttackReport) -> None:
     """The numbers of one attack."""
-    from unfooled.evaluate.attack_summary import cut_short, untried
+    from unfooled.records.attack_summary import cut_short, untried
 
     summary, about = report.summary, report.about
     counts = summary["counts"]

@@ -49,8 +49,8 @@ def benchmark(
     from unfooled.settings import parse_assignments
 
     variables = parse_assignments(set_ or [])
-    from unfooled.run.benchmark import Stopped
-    from unfooled.run.benchmark import benchmark as run
+    from unfooled.benchmarks.benchmark import Stopped
+    from unfooled.benchmarks.benchmark import benchmark as run
 
     announcer = Announcer()
     try:

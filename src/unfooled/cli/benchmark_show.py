@@ -12,13 +12,13 @@ from unfooled.cli.console import err, out, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from unfooled.run.cells import Cell
+    from unfooled.benchmarks.cells import Cell
 
 _STYLES = {"done": "green", "failed": "red", "running": "yellow", "pending": "dim"}
 
 
 def list_presets(as_json: bool) -> None:
-    from unfooled.run.plan_file import presets
+    from unfooled.benchmarks.plan_file import presets
 
     found = presets()
     if as_json:
@@ -32,7 +32,7 @@ class Announcer:
     """Where the benchmark stands, on stderr: a line before each cell, a bar within it, its end."""
 
     def cell(self, cell: Cell, records: Sequence[Mapping[str, Any]]) -> None:
-        from unfooled.run.benchmark_state import time_left
+        from unfooled.benchmarks.state import time_left
 
         number = [record["name"] for record in records].index(cell.name)
         record = records[number]

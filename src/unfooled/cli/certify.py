@@ -48,8 +48,8 @@ def certify(
 
     Interrupted? Run the same command again: finished inputs are kept.
     """
+    from unfooled.api.certify import certify as run_certify
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
-    from unfooled.run.certify import certify as run_certify
     from unfooled.settings import parse_assignments
 
     if texts and (task or data):

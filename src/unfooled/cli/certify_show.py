@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from unfooled.certify.threats import rounded_down
+from unfooled.certificates.threats import rounded_down
 from unfooled.cli.console import err, out
 
 if TYPE_CHECKING:
-    from unfooled.certify.certificate import Certificate
-    from unfooled.run.certify_work import CertificateReport, CertifyProgress
+    from unfooled.api.certify_work import CertificateReport, CertifyProgress
+    from unfooled.records.certificate import Certificate
 
 LINES = 8
 """Points of the curve that are shown."""

@@ -12,7 +12,7 @@ import typer
 from unfooled.cli.console import JsonOption, err, out, print_json
 
 if TYPE_CHECKING:
-    from unfooled.run.demo import DemoResult
+    from unfooled.benchmarks.demo import DemoResult
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
 
     Takes under ten minutes on two free cores. Interrupted? Run it again: finished parts are used as they are.
     """
-    from unfooled.run.demo import demo as run
+    from unfooled.benchmarks.demo import demo as run
 
     result = run(
         out_, quick=quick, say=lambda message: err.print(message, markup=False, style="bold"), watch=_watch

@@ -16,7 +16,8 @@ from unfooled.errors import UsageError
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from unfooled.predict import Classifier, Prediction
+    from unfooled.predictors import Classifier
+    from unfooled.records.prediction import Prediction
 
 CHUNK = 256
 
@@ -48,8 +49,8 @@ def predict(
     Without texts and --file, texts are read from standard input, one a line. Leaves with code 1 if a text
     was refused (empty, for example); the others are answered all the same.
     """
-    from unfooled.predict.override import with_settings
-    from unfooled.run.folder import load
+    from unfooled.api.load import load
+    from unfooled.predictors.override import with_settings
     from unfooled.settings import parse_assignments
 
     if texts and file:

@@ -38,8 +38,8 @@ def report(
     The page is made from the files of the folders and loads nothing. Tables sort, charts answer, examples can
     be searched; without scripts it is readable too. For a paper: --format latex --out tables.tex
     """
-    from unfooled.evaluate.report import SUFFIXES
-    from unfooled.run.report import write_report
+    from unfooled.api.report import write_report
+    from unfooled.reports import SUFFIXES
 
     file = out_ if out_ is not None else Path(f"report{SUFFIXES.get(format_, '.html')}")
     made = write_report(paths, file, format=format_, static=static)

@@ -33,8 +33,8 @@ def represent(
 
     Example: unfooled attack runs/plain --recipe textfooler, then: unfooled represent runs/plain
     """
-    from unfooled.run.representations import REPORT
-    from unfooled.run.representations import represent as measure
+    from unfooled.api.represent import REPORT
+    from unfooled.api.represent import represent as measure
 
     report = measure(
         run,

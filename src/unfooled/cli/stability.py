@@ -42,7 +42,7 @@ def stability(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from unfooled.run.stability import stability as measure
+    from unfooled.api.repeat import stability as measure
     from unfooled.settings import parse_assignments
 
     columns = {"text_column": text_column, "pair_column": pair_column, "label_column": label_column}
@@ -115,7 +115,7 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _show_histogram(accuracies: list[float]) -> None:
-    from unfooled.evaluate.spread import histogram
+    from unfooled.statistics.spread import histogram
 
     bins = histogram(accuracies)
     most = max(count for _, _, count in bins)

@@ -66,10 +66,10 @@ def sweep(
     Finished cells are reused and an interrupted one goes on: run the same command again. The best cell is
     chosen on dev; test accuracy is only reported. Leaves with code 1 if a cell failed.
     """
-    from unfooled.run.config import read_config
-    from unfooled.run.grid import parse_grid
-    from unfooled.run.sweep import sweep as run
+    from unfooled.benchmarks.grid import parse_grid
+    from unfooled.benchmarks.sweep import sweep as run
     from unfooled.settings import parse_assignments
+    from unfooled.storage.config import read_config
 
     values: dict[str, Any] = read_config(config) if config else {}
     folder = out_ or Path(values.pop("out", None) or "runs/sweep")
@@ -142,7 +142,7 @@ def _print_table(table: dict[str, Any], folder: Path, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from unfooled.run.grid import shown
+    from unfooled.benchmarks.grid import shown
 
     several = len(table["seeds"]) > 1
     view = Table(box=None, pad_edge=False, header_style="bold")

@@ -63,8 +63,8 @@ def train(
         return _list_tasks(json_)
     if list_defences:
         return _list_defences(json_)
-    from unfooled.run.config import make_config, read_config
     from unfooled.settings import parse_assignments
+    from unfooled.storage.config import make_config, read_config
 
     values: dict[str, Any] = read_config(config) if config else {}
     folder = out_ or values.pop("out", None)
@@ -88,9 +88,9 @@ def train(
     values["settings"] = {**settings, **parse_assignments(set_ or [])}
     make_config(values)  # wrong names and values are told before PyTorch is loaded
 
-    from unfooled.run.files import read_json
-    from unfooled.run.train import run_folder
-    from unfooled.run.train import train as run
+    from unfooled.api.train import run_folder
+    from unfooled.api.train import train as run
+    from unfooled.storage.files import read_json
 
     chosen = run_folder(folder, values)
     run(chosen, overwrite=overwrite, **values)

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 from torch import Tensor, nn
 
 from unfooled.models import Batch, Encoded, TextClassifier
-from unfooled.predict import Predictor
+from unfooled.predictors import Predictor
 
 
 @dataclass(frozen=True)

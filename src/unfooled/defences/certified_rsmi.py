@@ -2,7 +2,7 @@
 
 RSMI (Moon et al. 2023) inside Adaptive Randomized Smoothing: a first look at the noisy embeddings chooses the
 mask, a second one sees the rest, their inverse-variance average is classified
-(``unfooled.predict.smoothing.certified_masked``). Each step makes both looks by the predictor's own code.
+(``unfooled.predictors.smoothing.certified_masked``). Each step makes both looks by the predictor's own code.
 
 Deviations from RSMI. The noise is at the embeddings alone, where it gives a certificate. Saliency is that of
 the model's own answer in training too, since the label is not known when it is deployed; the noise of the
@@ -21,9 +21,9 @@ from torch.nn import functional as F
 from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import CertifiedMasked
-from unfooled.predict.smoothing import masked_average
-from unfooled.predict.smoothing.certified_masked import Calibration
+from unfooled.predictors import CertifiedMasked
+from unfooled.predictors.smoothing import masked_average
+from unfooled.predictors.smoothing.certified_masked import Calibration
 from unfooled.settings import setting
 
 

@@ -19,7 +19,7 @@ from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.models import Batch, FreshNoise, Noise, TextClassifier
 from unfooled.models.noise import NoiseKind
-from unfooled.predict import Predictor, Vote
+from unfooled.predictors import Predictor, Vote
 from unfooled.settings import setting
 
 Self = TypeVar("Self", bound="NoiseAugment")

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step, remade
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import RandomWordMask
-from unfooled.predict.smoothing import WordAssembler
+from unfooled.predictors import RandomWordMask
+from unfooled.predictors.smoothing import WordAssembler
 from unfooled.settings import setting
 
 

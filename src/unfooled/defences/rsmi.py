@@ -2,7 +2,7 @@
 
 Each training step ranks the tokens by the norm of the loss gradient at their embeddings, masks the M
 most salient, and trains on the masked input with Gaussian noise after some of the blocks. Prediction is
-the two-step vote of ``unfooled.predict.two_step``.
+the two-step vote of ``unfooled.predictors.two_step``.
 
 Deviations. The embedding step is a multiple of each example's *own* gradient, so that it does not depend
 on the batch size: ``embedding_step = β / batch size`` of the authors, whose β = 1 at batch 16 is 1/16
@@ -21,9 +21,9 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step
 from unfooled.models import Batch, FreshNoise, Noise, Site, TextClassifier
-from unfooled.predict import Predictor, TwoStep
-from unfooled.predict.saliency import rank_tokens
-from unfooled.predict.tally import Output
+from unfooled.predictors import Predictor, TwoStep
+from unfooled.predictors.saliency import rank_tokens
+from unfooled.predictors.tally import Output
 from unfooled.settings import setting
 
 SHORT_TEXT = 64

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step, remade
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import SynonymVote
-from unfooled.predict.smoothing import resampled
+from unfooled.predictors import SynonymVote
+from unfooled.predictors.smoothing import resampled
 from unfooled.settings import setting
 
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step
 from unfooled.models import Batch, TextClassifier
-from unfooled.predict import Plain, Predictor
+from unfooled.predictors import Plain, Predictor
 
 
 @dataclass(frozen=True)

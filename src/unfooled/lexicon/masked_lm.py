@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled import assets
 from unfooled.errors import UsageError, UserError
-from unfooled.lexicon.encoders import (
+from unfooled.hub.encoders import (
     device_named,
     load_pretrained,
     padded,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled.assets import digest
 from unfooled.errors import UsageError
-from unfooled.lexicon.encoders import device_named, load_pretrained, padded, similar_lengths
+from unfooled.hub.encoders import device_named, load_pretrained, padded, similar_lengths
 from unfooled.lexicon.masked_lm import logits_at, whole_words
 from unfooled.settings import setting
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unfooled import assets
 from unfooled.errors import UsageError
-from unfooled.lexicon.encoders import (
+from unfooled.hub.encoders import (
     Recent,
     device_named,
     load_pretrained,

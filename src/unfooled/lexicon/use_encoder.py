@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UserError
-from unfooled.lexicon.encoders import similar_lengths
+from unfooled.hub.encoders import similar_lengths
 
 _BLOCKS = 17
 _BRANCHES = ((2, 0), (3, 1), (5, 2))  # tokens in the window, of which to the left

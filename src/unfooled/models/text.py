@@ -2,7 +2,7 @@
 
 Embed ids, run forward from embeddings with noise at chosen sites, copy rows where the votes begin
 to differ, read hidden states, and take gradients with respect to the embeddings without computing
-weight gradients. Nothing here decides a label: that is the business of ``unfooled.predict``.
+weight gradients. Nothing here decides a label: that is the business of ``unfooled.predictors``.
 """
 
 from __future__ import annotations

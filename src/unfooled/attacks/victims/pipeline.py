@@ -16,7 +16,7 @@ import numpy as np
 from unfooled.attacks.victim import Answer, Asked, Query
 from unfooled.attacks.victims.scores import answers_of, checked_scores, in_order
 from unfooled.errors import UsageError
-from unfooled.lexicon.encoders import device_named, load_pretrained, position_limit, similar_lengths
+from unfooled.hub.encoders import device_named, load_pretrained, position_limit, similar_lengths
 
 MAX_TOKENS = 4096
 """Padded tokens a forward pass."""

@@ -1,0 +1,231 @@
+"""Certify a classifier on labelled inputs or on texts, input by input, resumably.
+
+Every finished input is one transaction in the journal, under a key of everything its certificate depends
+on: the weights, the transformation, the sampling, the threat, the tables, the seed, the input. Draws are
+keyed by (seed, input, draw), so a resumed run ends with the very same certificates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unfooled.api.certify_inputs import given_items, labelled_items, substitutes_of
+from unfooled.api.certify_work import (
+    JOURNAL,
+    REPORT,
+    TABLE,
+    CertificateReport,
+    CertifyProgress,
+    Item,
+    Work,
+    secret_seed,
+)
+from unfooled.api.certify_work import refusal as refused_certificate
+from unfooled.api.victim import classifier_identity
+from unfooled.certificates.from_votes import make_certificate
+from unfooled.certificates.procedure import Sampling, check_sampling, sample_votes
+from unfooled.certificates.smoothing import Chosen, choose_smoothing, not_its_own
+from unfooled.certificates.threats import TEXT
+from unfooled.certificates.token_ids import check_model
+from unfooled.errors import UsageError, UserError
+from unfooled.records.certificate import Certificate
+from unfooled.settings import build
+from unfooled.storage.files import write_json
+from unfooled.storage.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.storage.provenance import versions
+
+if TYPE_CHECKING:
+    from unfooled.lexicon.substitution import SubstitutionTable
+    from unfooled.predictors import Classifier
+
+FORMAT = 1
+CODE_VERSION = 2  # raise it when the same votes, or the same settings, would give another certificate
+
+
+def certify(
+    classifier: Classifier | str | Path,
+    texts: Sequence[str] | None = None,
+    pairs: Sequence[str] | None = None,
+    *,
+    threat: str = "l2",
+    labels: Sequence[str] | None = None,
+    task: str | None = None,
+    data: str | None = None,
+    split: str = "test",
+    limit: int | None = 100,
+    columns: Mapping[str, str | None] | None = None,
+    encoding: str = "utf-8",
+    radius: float | None = None,
+    n0: int = 100,
+    n: int = 10_000,
+    alpha: float = 0.001,
+    bounds: Sequence[str] = (),
+    adaptive: bool = False,
+    two_class: bool = False,
+    predictor: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    substitutes: str | None = None,
+    antonyms: bool = True,
+    seed: int | None = 0,
+    in_flight: int = 16,
+    device: str = "auto",
+    out: str | Path | None = None,
+    command: str | None = None,
+    on_progress: Callable[[CertifyProgress], None] | None = None,
+) -> CertificateReport:
+    """Certificates for ``texts`` (with ``labels``, if they are known), or for the inputs of a task or file.
+
+    ``classifier`` is a run folder or a classifier. ``substitutes`` (counter-fitted, wordnet, a JSON file)
+    reads an l2 radius as word substitutions; ``antonyms`` counts WordNet antonyms inside each certificate.
+    With ``out`` (a run folder has a default, RUN/certificates/THREAT) the report is kept and resumed.
+
+    Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
+    probability at most ``alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
+
+    >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
+    >>> report[0].label, report[0].radius, report[0].sentence
+    """
+    from unfooled.api.load import load
+    from unfooled.predictors import Classifier
+    from unfooled.predictors.override import with_settings
+
+    for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
+        if value < 1:
+            raise UsageError(f"--{name} must be at least 1, got {value}.")
+    sampling = build(
+        Sampling,
+        {
+            "n0": n0,
+            "n": n,
+            "alpha": alpha,
+            "adaptive": adaptive,
+            "radius": radius,
+            "two_class": two_class,
+        },
+        owner="certify",
+    )
+    run = None if isinstance(classifier, Classifier) else Path(classifier)
+    own = classifier if isinstance(classifier, Classifier) else load(classifier, device=device)
+    opened = with_settings(own, predictor, settings or {})
+    chosen = not_its_own(choose_smoothing(opened, threat, bounds), own, opened, settings or {})
+    check_sampling(sampling, chosen.bounds)
+    if texts is None:
+        load_ = {"task": task, "data": data, "split": split, "columns": columns or {}, "encoding": encoding}
+        items, refused, source = labelled_items(opened, run, threat, limit, load_)
+    else:
+        items, refused, source = given_items(opened, texts, pairs, labels), [], "texts"
+    table = substitutes_of(chosen, substitutes)
+    conditions: dict[str, Any] = {
+        "unfooled": versions()["unfooled"],
+        "code": CODE_VERSION,
+        "classifier": classifier_identity(opened) | {"predictor": None},
+        "threat": threat,
+        "smoothing": chosen.describe(),
+        "bounds": list(chosen.bounds),
+        "sampling": asdict(sampling),
+        "substitutes": None if table is None else table.fingerprint(),
+        "antonyms": antonyms,
+    }
+    about = {
+        "format": FORMAT,
+        "classifier": str(run) if run else f"a classifier ({opened.defence})",
+        "defence": opened.defence,
+        "source": source,
+        "labels": list(opened.labels),
+        "notes": list(chosen.notes),
+        "other_predictor": chosen.instead,
+        "not_covered": TEXT[threat].not_covered,
+        **{key: value for key, value in conditions.items() if key != "classifier"},
+        "versions": versions(),
+        "command": command,
+    }
+    work: Work | None = None
+    folder = (run / "certificates" / threat if run and texts is None else None) if out is None else Path(out)
+    tell = on_progress or (lambda _: None)
+    try:
+        with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+            drawn = secret_seed(journal, conditions) if seed is None else seed
+            conditions["seed"] = about["seed"] = drawn
+            work = Work(items, refused, fingerprint(conditions))
+            left = work.resume(journal)
+            tell(work.progress)
+            todo = [items[number] for number in left]
+            for number, found in _certified(
+                opened, chosen, todo, sampling, table, antonyms=antonyms, seed=drawn, in_flight=in_flight
+            ):
+                work.keep(journal, left[number], found)
+                tell(work.progress)
+    except (KeyboardInterrupt, UserError):
+        if folder is not None and work is not None and work.progress.done:
+            write_json(folder / REPORT, work.report(about).to_dict())
+        raise
+    report = work.report(about)
+    if folder is not None:
+        write_json(folder / REPORT, report.to_dict())
+    return report
+
+
+def _certified(
+    classifier: Classifier,
+    chosen: Chosen,
+    items: Sequence[Item],
+    sampling: Sampling,
+    table: SubstitutionTable | None,
+    *,
+    antonyms: bool,
+    seed: int,
+    in_flight: int,
+) -> Any:
+    """(number, certificate) of each input as it is finished."""
+    from unfooled.certificates.word_reader import WordReader
+    from unfooled.lexicon import wordnet
+    from unfooled.predictors.classifier import refusal
+
+    if not items:
+        return
+    classifier.text.model.eval()
+    reasons = [refusal(item.texts[0], item.texts[-1]) for item in items]
+    # A refused text is not tokenised: it may be a million characters long.
+    texts = [("",) * len(item.texts) if why else item.texts for item, why in zip(items, reasons, strict=True)]
+    pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
+    encoded = classifier.text.encode([own[0] for own in texts], pairs)
+    reader = WordReader(classifier, substitutes=table, antonyms=wordnet.antonyms if antonyms else None)
+    readable = []
+    for number, (item, own) in enumerate(zip(items, encoded, strict=True)):
+        reason = reasons[number]
+        if not reason and not any(own.maskable):
+            reason = "the text has nothing to read (only spaces or control characters)"
+        reason = reason or chosen.refusal(classifier, own)
+        if reason:
+            yield number, refused_certificate(item, chosen.threat, reason)
+        else:
+            readable.append(number)
+    if chosen.at_embeddings and readable:
+        check_model(classifier.text, encoded[readable[0]])
+    radii = chosen.radii_of(classifier, encoded)
+    smoother = chosen.smoother(classifier, encoded, seed=seed)
+    started = time.perf_counter()
+    for number, votes in sample_votes(smoother, sampling, radii, inputs=readable, in_flight=in_flight):
+        made = make_certificate(
+            items[number].row,
+            votes,
+            radii(number),
+            TEXT[chosen.threat],
+            labels=classifier.labels,
+            alpha=sampling.alpha,
+            asked_radius=sampling.radius,
+            forwards_a_draw=chosen.forwards_a_draw,
+        )
+        made = _completed(reader.read(made, encoded[number]), items[number], encoded[number].truncated)
+        now = time.perf_counter()
+        yield number, replace(made, seconds=now - started)
+        started = now
+
+
+def _completed(certificate: Certificate, item: Item, truncated: bool) -> Certificate:
+    found = replace(certificate, texts=item.texts, truncated=truncated)
+    return found if item.truth is None else found.with_truth(item.truth)

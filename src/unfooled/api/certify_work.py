@@ -1,0 +1,142 @@
+"""The inputs of one certification, their certificates in the journal, and the report made of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unfooled.errors import UserError
+from unfooled.records.certificate import REFUSED, Certificate
+from unfooled.records.certificate_summary import certificate_summary
+from unfooled.storage.files import read_json
+from unfooled.storage.journal import Journal, fingerprint, read_journal
+
+REPORT = "certificate.json"
+JOURNAL = "journal.sqlite"
+TABLE = "certificates"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One input: its row, its text or two, and its label's name if that is known."""
+
+    row: int
+    texts: tuple[str, ...]
+    truth: str | None = None
+
+
+@dataclass(frozen=True)
+class CertifyProgress:
+    """How far a certification is."""
+
+    done: int
+    total: int
+    certified: int
+    samples: int
+
+
+@dataclass(frozen=True)
+class CertificateReport:
+    """Certificates in the order of the inputs, and what they say together; iterating gives the former."""
+
+    summary: dict[str, Any]
+    certificates: tuple[Certificate, ...]
+    about: dict[str, Any]
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known before the numbers are used."""
+        return list(self.about["notes"])
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return iter(self.certificates)
+
+    def __getitem__(self, number: int) -> Certificate:
+        return self.certificates[number]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``certificate.json`` holds; the certificates are in the journal."""
+        return {**self.about, "summary": self.summary}
+
+
+class Work:
+    """The inputs of one certification and the certificates there are."""
+
+    def __init__(self, items: Sequence[Item], refused: Sequence[Certificate], conditions: str) -> None:
+        self._conditions = conditions
+        self.items = list(items)
+        self._keys = [self._key(item.row, item.texts, item.truth) for item in items]
+        self._refused = {self._key(one.row, one.texts, one.truth): one for one in refused}
+        self._order = [*self._keys, *self._refused]
+        self._done: dict[tuple[str, int], Certificate] = {}
+
+    def resume(self, journal: Journal) -> list[int]:
+        """Take over what the journal holds; the numbers of the inputs that are left."""
+        for key, certificate in self._refused.items():
+            journal.add(*key, certificate.to_dict())
+            self._done[key] = certificate
+        left = []
+        for number, key in enumerate(self._keys):
+            found = journal.get(*key)
+            if found is None:
+                left.append(number)
+            else:
+                self._done[key] = Certificate.from_dict(found)
+        return left
+
+    def keep(self, journal: Journal, number: int, certificate: Certificate) -> None:
+        key = self._keys[number]
+        journal.add(*key, certificate.to_dict())
+        self._done[key] = certificate
+
+    @property
+    def progress(self) -> CertifyProgress:
+        made = self._done.values()
+        return CertifyProgress(
+            done=len(self._done),
+            total=len(set(self._order)),
+            certified=sum(one.status == "certified" for one in made),
+            samples=sum(one.samples for one in made),
+        )
+
+    def report(self, about: Mapping[str, Any]) -> CertificateReport:
+        made = [key for key in self._order if key in self._done]
+        certificates = tuple(self._done[key] for key in made)
+        details = {
+            **about,
+            "complete": len(made) == len(self._order),
+            "journal": {"file": JOURNAL, "examples": [list(key) for key in made]},
+        }
+        return CertificateReport(certificate_summary(certificates), certificates, details)
+
+    def _key(self, row: int, texts: tuple[str, ...], truth: str | None) -> tuple[str, int]:
+        return fingerprint({"conditions": self._conditions, "texts": texts, "label": truth}), row
+
+
+def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
+    """A seed that nobody could know before; the journal keeps it, and the same work goes on with it."""
+    key = fingerprint({"secret seed": conditions})
+    journal.add(key, 0, {"seed": secrets.randbits(63)})  # the one that is there stays
+    return int(journal.read(key)[0]["seed"])
+
+
+def refusal(item: Item, threat: str, message: str) -> Certificate:
+    return Certificate(item.row, REFUSED, threat, truth=item.truth, texts=item.texts, message=message)
+
+
+def read_certificates(folder: str | Path) -> CertificateReport:
+    """A report that was kept, with its certificates."""
+    saved = read_json(Path(folder) / REPORT)
+    with read_journal(Path(folder) / JOURNAL, TABLE) as journal:
+        found = [journal.get(key, row) for key, row in saved["journal"]["examples"]]
+    certificates = tuple(Certificate.from_dict(one) for one in found if one is not None)
+    if len(certificates) < len(found):
+        raise UserError(f"{folder}: the journal lacks certificates of {REPORT}. Certify again.")
+    summary = saved.pop("summary")
+    return CertificateReport(summary, certificates, saved)

@@ -1,0 +1,237 @@
+"""What a report is about, read from folders: runs, benchmarks, attacks and certificates kept elsewhere.
+
+An attack that names its victim's weights is given to the run with those weights; what belongs to no given
+run is shown as a model of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from unfooled.errors import UserError
+from unfooled.records.evidence import Attack, Benchmark, Certified, Model, ReportData, with_distinct_names
+from unfooled.storage.run_files import read_run
+from unfooled.storage.textattack_csv import read_textattack_csv
+
+ATTACK, CERTIFICATE = "attack.json", "certificate.json"
+STABILITY, REPRESENTATIONS = "stability.json", "representations.json"
+BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
+
+
+def read_report_data(paths: Sequence[Path]) -> ReportData:
+    """Everything in these run folders, benchmark folders, attack and certificate folders, TextAttack CSVs."""
+    runs: dict[Path, Path] = {}
+    loose: dict[Path, Path] = {}
+    logged: dict[Path, Path] = {}
+    benchmarks = []
+    planned: dict[Path, Mapping[str, Any]] = {}
+    for path in dict.fromkeys(map(Path, paths)):
+        if (path / BENCHMARK).is_file():
+            benchmarks.append(_benchmark(path))
+            for marker in sorted(path.glob("runs/*/unfooled.json")):
+                runs.setdefault(marker.parent.resolve(), marker.parent)
+            planned |= {(path / str(cell.get("run"))).resolve(): cell for cell in benchmarks[-1].cells}
+        elif path.suffix.lower() == ".csv" and not path.is_dir():
+            logged.setdefault(path.resolve(), path)
+        elif (path / ATTACK).is_file() or (path / CERTIFICATE).is_file():
+            loose.setdefault(path.resolve(), path)
+        elif (path / "journal.sqlite").is_file():
+            raise UserError(
+                f"{path} holds an attack or certification that is not finished (no {ATTACK} or "
+                f"{CERTIFICATE}). Run the same command again: it goes on."
+            )
+        else:
+            runs.setdefault(path.resolve(), path)
+    models = [_as_planned(_model(folder), planned.get(place)) for place, folder in runs.items()]
+    models = _with_loose(models, list(loose.values()))
+    return ReportData(
+        with_distinct_names(models),
+        tuple(read_textattack_csv(path) for path in logged.values()),
+        tuple(benchmarks),
+        tuple(map(str, paths)),
+    )
+
+
+def _model(folder: Path) -> Model:
+    run = read_run(folder)
+    attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
+    certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
+    repeated = next((p for p in (folder / STABILITY, folder / "stability" / STABILITY) if p.is_file()), None)
+    states = folder / REPRESENTATIONS
+    return Model(
+        run.name,
+        run,
+        _distinct(attacks),
+        tuple(certified),
+        _json(repeated, _check_stability) if repeated else None,
+        _json(states, _check_states) if states.is_file() else None,
+    )
+
+
+def _as_planned(model: Model, cell: Mapping[str, Any] | None) -> Model:
+    """The task and the defence by the names that the plan of its benchmark gives them."""
+    if cell is None or model.run is None or not (cell.get("task") and cell.get("defence")):
+        return model
+    return replace(model, run=replace(model.run, task=str(cell["task"]), defence=str(cell["defence"])))
+
+
+def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]:
+    """The models with the attacks and certificates that lie elsewhere and belong to one of them."""
+    found = list(models)
+    weights: dict[str, int] = {}
+    if any((folder / ATTACK).is_file() for folder in folders):
+        weights = {
+            digest: number
+            for number, model in enumerate(found)
+            if model.run and (digest := weights_of(Path(model.run.folder)))
+        }
+    own: dict[str, int] = {}
+    for folder in folders:
+        if (folder / ATTACK).is_file():
+            attack = _attack(folder)
+            victim = attack.about["victim"]
+            named, identity = str(victim["name"]), json.dumps(victim, sort_keys=True)
+            place = weights.get(str(victim.get("weights")))
+        else:
+            one = _certified(folder)
+            named = identity = str(one.about["classifier"])
+            place = _at_path(found, Path(named))
+        if place is None:
+            place = own.setdefault(identity, len(found))
+            if place == len(found):
+                found.append(Model(Path(named).name or named, None))
+        model = found[place]
+        if (folder / ATTACK).is_file():
+            if model.run:
+                attack = replace(
+                    attack, other_predictor=_difference(model.run.predictor, victim.get("predictor"))
+                )
+            found[place] = replace(model, attacks=_distinct([*model.attacks, attack]))
+        else:
+            found[place] = replace(model, certified=(*model.certified, one))
+    return found
+
+
+def _at_path(models: Sequence[Model], folder: Path) -> int | None:
+    """The model whose run this folder is."""
+    for number, model in enumerate(models):
+        if model.run and Path(model.run.folder).resolve() == folder.resolve():
+            return number
+    return None
+
+
+def _attack(folder: Path, predictor: Any = None) -> Attack:
+    from unfooled.api.attack_work import read_attack
+
+    report = _whole(folder / ATTACK, lambda: read_attack(folder))
+    about = report.about
+    return Attack(
+        str(about["recipe"]["name"]),
+        str(folder),
+        report.summary,
+        report.outcomes,
+        report.labels,
+        about,
+        _difference(predictor, about["victim"].get("predictor")),
+    )
+
+
+def _certified(folder: Path) -> Certified:
+    from unfooled.api.certify_work import read_certificates
+    from unfooled.certificates.threats import TEXT
+
+    report = _whole(folder / CERTIFICATE, lambda: read_certificates(folder))
+    threat = TEXT[str(report.about["threat"])]
+    meaning = threat.changes.format(r="R", thing="text", s="s")
+    return Certified(threat.name, str(folder), report.summary, report.certificates, report.about, meaning)
+
+
+def _difference(own: Any, attacked: Any) -> str:
+    """The settings in which the attacked predictor differs from the run's own."""
+    if not isinstance(own, Mapping) or not isinstance(attacked, Mapping):
+        return ""
+    return ", ".join(f"{key}={value}" for key, value in attacked.items() if own.get(key, value) != value)
+
+
+def _distinct(attacks: Sequence[Attack]) -> tuple[Attack, ...]:
+    """Attacks of the same recipe go by their folders too."""
+    names = [str(one.about["recipe"]["name"]) for one in attacks]
+    return tuple(
+        replace(one, name=name if names.count(name) == 1 else f"{name} ({Path(one.folder).name})")
+        for one, name in zip(attacks, names, strict=True)
+    )
+
+
+def _benchmark(folder: Path) -> Benchmark:
+    def cells(found: Any) -> tuple[Mapping[str, Any], ...]:
+        listed = found["cells"]
+        return tuple(listed if isinstance(listed, list) else [{"name": k, **v} for k, v in listed.items()])
+
+    plan: Any = {}
+    if (folder / PLAN).is_file():
+        try:
+            plan = yaml.safe_load((folder / PLAN).read_text(encoding="utf-8")) or {}
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            raise UserError(f"{folder / PLAN} cannot be read ({error}). Run the benchmark again.") from error
+    published = plan.get("published") if isinstance(plan, dict) else None
+    scale = plan.get("scale", 1.0) if isinstance(plan, dict) else 1.0
+    name = folder.resolve().name
+    return Benchmark(name, str(folder), _json(folder / BENCHMARK, cells), published or None, float(scale))
+
+
+def _check_stability(found: Any) -> Any:
+    for key in ("accuracy", "accuracies", "inputs", "repeats", "random", "agreement", "seed"):
+        found[key]
+    return found
+
+
+def _check_states(found: Any) -> Any:
+    for one in found["drift"]:
+        if not len(one["l2"]) == len(one["cosine"]) <= len(found["layers"]):
+            raise ValueError("the drift does not fit the layers")
+    return found
+
+
+def _json(path: Path, read: Callable[[Any], Any]) -> Any:
+    from unfooled.storage.files import read_json
+
+    found = read_json(path)
+    return _whole(path, lambda: read(found))
+
+
+def _whole(path: Path, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path} is damaged ({reason}). Copy the folder again, or measure again.") from error
+
+
+def weights_of(folder: Path) -> str | None:
+    """The fingerprint of a run's weights as attacks record it, read from its safetensors; None if unsure."""
+    files = sorted(folder.glob("*.safetensors"))
+    if len(files) != 1:
+        return None
+    try:
+        with files[0].open("rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+            start = stream.tell()
+            header.pop("__metadata__", None)
+            digest = hashlib.sha256()
+            for name, entry in sorted(header.items()):
+                if entry["dtype"] != "F32":
+                    return None
+                digest.update(f"{name} torch.float32 {tuple(entry['shape'])}".encode())
+                first, last = entry["data_offsets"]
+                stream.seek(start + first)
+                digest.update(stream.read(last - first))
+    except (OSError, ValueError, KeyError):
+        return None
+    return digest.hexdigest()

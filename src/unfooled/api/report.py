@@ -1,0 +1,109 @@
+"""The report as a file: read what the folders hold, show it, write it in one step.
+
+>>> write_report([Path("runs/plain"), Path("runs/rsmi")], Path("report.html"))
+
+The chart library is a pinned asset. Where it cannot be had, the page is complete all the same: tables stay,
+and charts are drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unfooled.api.read_evidence import read_report_data
+from unfooled.errors import UsageError, UserError
+from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
+from unfooled.settings import choose
+from unfooled.storage.files import write_text
+
+LIBRARY = "vega"
+SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written: the file, and the verdict on each run as plain values."""
+
+    path: Path
+    runs: tuple[dict[str, Any], ...]
+    textattack: tuple[dict[str, Any], ...] = ()
+    interactive: bool = False
+    """Whether the charts are interactive."""
+
+    def to_dict(self) -> dict[str, Any]:
+        more = {"textattack": list(self.textattack)} if self.textattack else {}
+        return {"report": str(self.path), "runs": list(self.runs), "interactive": self.interactive, **more}
+
+
+def write_report(
+    paths: Sequence[str | Path],
+    out: str | Path,
+    *,
+    format: str = "html",
+    static: bool = False,
+    on_section: Callable[[str], None] | None = None,
+) -> Report:
+    """Write the report of run folders, benchmark folders, attack folders and TextAttack CSVs to ``out``.
+
+    ``format`` is html, or md, csv, json or latex for the tables alone. ``static`` leaves out every script.
+    ``on_section`` is told the title of each section as it is made.
+    """
+    given, file = [Path(path) for path in paths], Path(out)
+    _check(given, file, format)
+    data = read_report_data(given)
+    sections = filled_sections(data, on_section)
+    library = None
+    if format == "html":
+        drawn = any(section["content"].get(name) for section in sections for name in ("charts", "maps"))
+        library = chart_library() if drawn and not static else None
+        text = render(data, library=library, script=not static, sections=sections)
+    else:
+        tables = [table for section in sections for table in section["content"].get("tables", ())]
+        text = write_tables(tables, format, title=title(data))
+    write_text(file, text)
+    return Report(
+        file,
+        tuple(run.summary() for run in data.runs),
+        tuple(one.summary() for one in data.textattack),
+        library is not None,
+    )
+
+
+def report(
+    *paths: str | Path, out: str | Path = "report.html", format: str = "html", static: bool = False
+) -> Report:
+    """Write the report of these folders and files; see :func:`write_report`.
+
+    >>> report("runs/plain", "runs/rsmi", out="report.html").path
+    """
+    return write_report(paths, out, format=format, static=static)
+
+
+def chart_library() -> list[str] | None:
+    """Vega, Vega-Lite and Vega-Embed with their licence, in the order they run; None if not to be had."""
+    from unfooled import assets
+
+    try:
+        folder = assets.path(LIBRARY)
+        licence = (folder / "LICENSE").read_text(encoding="utf-8")
+        sources = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    except (UserError, OSError):
+        return None
+    return [f"/* Vega, Vega-Lite and Vega-Embed\n{licence}*/", *sources]
+
+
+def _check(given: Sequence[Path], file: Path, format: str) -> None:
+    choose(SUFFIXES, format, kind="format")
+    if not given:
+        raise UsageError("There is nothing to report: name at least one run folder.")
+    suffix = SUFFIXES[format]
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder. Give --out a file, e.g. --out {file / f'report{suffix}'}.")
+    if file.suffix.lower() not in (suffix, ".htm" if format == "html" else suffix):
+        what = "an HTML page" if format == "html" else f"written as {format}"
+        raise UsageError(f"The report is {what}: give --out a name that ends in {suffix}, not {file.name!r}.")
+    if file.resolve() in {path.resolve() for path in given}:
+        raise UsageError(f"--out {file} is one of the files to report about. Choose another name.")

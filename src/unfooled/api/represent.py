@@ -1,0 +1,238 @@
+"""What attacks do to a run's hidden states (Moon et al. 2023, Fig. 2; Chen et al. 2022, Fig. 5).
+
+Every success of an attack is a pair: the text and what the attack made of it. Both go through the encoder
+without noise or masks, and the state of the first token, which the classification head reads, is compared
+after every block. The first paper does not say which state it compares; it has noise on. The first token is
+there whatever the lengths of the two texts; where an encoder has none (T5), it is the mean of its tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unfooled.api.attack_work import REPORT as ATTACK
+from unfooled.api.attack_work import read_attack
+from unfooled.errors import UsageError, UserError
+from unfooled.statistics.drift import Array, drift, fit_plane
+from unfooled.storage.files import write_json
+from unfooled.storage.provenance import versions
+
+if TYPE_CHECKING:
+    from unfooled.models import Encoded, TextClassifier
+    from unfooled.predictors import Classifier
+    from unfooled.records.outcome import Outcome
+
+FORMAT = 1
+REPORT = "representations.json"
+
+Texts = tuple[str, ...]
+States = Mapping[Texts, list[Array]]
+"""By text (or both texts of a pair): one vector a layer."""
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """One attack and the successes that are looked at."""
+
+    name: str
+    folder: Path
+    obstinate: bool
+    labels: tuple[str, ...]
+    transfer: bool
+    """The texts were made for other weights."""
+    successes: tuple[Outcome, ...]
+
+
+def represent(
+    run: str | Path,
+    *,
+    attacks: Sequence[str | Path] | None = None,
+    limit: int | None = 100,
+    device: str = "auto",
+    out: str | Path | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Compare the hidden states of attacked inputs with the clean ones; also in ``representations.json``.
+
+    ``attacks`` are attack folders (default: all of RUN/attacks), of each the first ``limit`` successes;
+    ``out`` is the file (default: RUN/representations.json).
+
+    >>> represent("runs/plain")["drift"][0]["l2"]     # one number a layer
+    """
+    from unfooled.api.load import load
+
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit must be at least 1, got {limit}.")
+    started = time.perf_counter()
+    folders = [Path(one) for one in attacks] if attacks is not None else _own_attacks(Path(run))
+    for folder in folders:
+        if not (folder / ATTACK).is_file():
+            raise UsageError(
+                f"{folder} is not an attack folder (no {ATTACK}). Make one with `unfooled attack {run}`, or "
+                "name another with --attack."
+            )
+    # Distances are small numbers: no bfloat16.
+    classifier = load(run, device=device, precision="float32")
+    found = _read(Path(run), classifier, folders, limit=limit, named=attacks is not None)
+    states, kind = _states_of(classifier, [text for one in found for text in _texts(one)])
+    report = {
+        "format": FORMAT,
+        "run": str(run),
+        "state": kind,
+        "layers": ["embeddings", *(f"block {number}" for number in range(1, classifier.text.depth + 1))],
+        "limit": limit,
+        "drift": [_drift(one, states) for one in found if one.successes],
+        "without_successes": [one.name for one in found if not one.successes],
+        "map": _map(found, states, kind),
+        "seconds": time.perf_counter() - started,
+        "command": command,
+        "versions": versions(),
+    }
+    write_json(Path(run) / REPORT if out is None else Path(out), report)
+    return report
+
+
+def _own_attacks(run: Path) -> list[Path]:
+    folders = sorted(path.parent for path in (run / "attacks").glob(f"*/{ATTACK}"))
+    if not folders:
+        raise UsageError(
+            f"{run} has no attacks to compare with (nothing in {run / 'attacks'}). Attack it first: "
+            f"unfooled attack {run} --recipe textfooler; or name an attack folder with --attack."
+        )
+    return folders
+
+
+def _read(
+    run: Path, classifier: Classifier, folders: Sequence[Path], *, limit: int | None, named: bool
+) -> list[Attacked]:
+    from unfooled.api.victim import classifier_identity
+
+    weights = classifier_identity(classifier)["weights"]
+    reports = [read_attack(folder) for folder in folders]
+    recipes = [report.about["recipe"]["name"] for report in reports]
+    found = []
+    for folder, report, recipe in zip(folders, reports, recipes, strict=True):
+        transfer = report.about["victim"].get("weights") != weights
+        if transfer and not named:
+            raise UserError(
+                f"{folder} is an attack on other weights than {run} has now. Run the attack again, or name "
+                "the folder with --attack to compare all the same."
+            )
+        successes = [one for one in report.outcomes if one.status == "success" and one.perturbed]
+        found.append(
+            Attacked(
+                name=recipe if recipes.count(recipe) == 1 else f"{recipe} ({folder})",
+                folder=folder,
+                obstinate=report.about["recipe"]["goal"] == "obstinate",
+                labels=report.labels,
+                transfer=transfer,
+                successes=tuple(successes[:limit]),
+            )
+        )
+    return found
+
+
+def _texts(attack: Attacked) -> list[Texts]:
+    return [text for one in attack.successes for text in (one.original, one.perturbed or ())]
+
+
+def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, str]:
+    """The state of every text after every layer, and which state it is; equal texts are computed once."""
+    distinct = list(dict.fromkeys(texts))
+    if len({len(text) for text in distinct}) > 1:
+        raise UsageError(
+            "The attacks differ in kind: some changed single texts, others pairs. Name one kind."
+        )
+    encoded: list[Encoded] = []
+    if distinct:
+        first, *second = (list(column) for column in zip(*distinct, strict=True))
+        # A run for pairs refuses attacks on single texts, and the other way round.
+        encoded = classifier.text.encode(*classifier.checked(first, second[0] if second else None))
+    mean = any(item.maskable[0] for item in encoded)
+    found = _forward(classifier.text, encoded, mean=mean)
+    return dict(zip(distinct, found, strict=True)), "mean of tokens" if mean else "first token"
+
+
+def _forward(text: TextClassifier, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
+    import torch
+
+    from unfooled.hub.parallel import balanced, map_batches
+    from unfooled.models import length_sorted_chunks
+
+    def states_of(chunk: list[int]) -> list[Array]:
+        with torch.inference_mode():
+            batch = text.batch([encoded[index] for index in chunk])
+            hidden = text.forward(batch, hidden_states=True).hidden
+            if mean:
+                weight = batch.mask.float() / batch.mask.sum(dim=1, keepdim=True)
+                chosen = [(layer * weight[:, :, None]).sum(dim=1) for layer in hidden]
+            else:
+                chosen = [layer[:, 0] for layer in hidden]
+            return [layer.cpu().double().numpy() for layer in chosen]
+
+    lengths = [len(item) for item in encoded]
+    chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), text.device)))
+    states: list[list[Array]] = [[] for _ in encoded]
+    for chunk, layers in zip(chunks, map_batches(states_of, chunks, text.device), strict=True):
+        for place, index in enumerate(chunk):
+            states[index] = [layer[place] for layer in layers]
+    return states
+
+
+def _drift(attack: Attacked, states: States) -> dict[str, Any]:
+    clean = [states[one.original] for one in attack.successes]
+    attacked = [states[one.perturbed or ()] for one in attack.successes]
+    return {
+        "attack": attack.name,
+        "goal": "obstinate" if attack.obstinate else "fickle",
+        "folder": str(attack.folder),
+        "transfer": attack.transfer,
+        **drift(_by_layer(clean), _by_layer(attacked)),
+    }
+
+
+def _by_layer(inputs: Sequence[Sequence[Array]]) -> list[Array]:
+    return [np.stack(layer) for layer in zip(*inputs, strict=True)]
+
+
+def _map(found: Sequence[Attacked], states: States, kind: str) -> dict[str, Any]:
+    """The last states in the plane where the clean ones vary most."""
+    points: list[dict[str, Any]] = []
+    texts: list[Texts] = []
+    seen: set[Texts] = set()
+    for attack in found:
+        for one in attack.successes:
+            about = {"row": one.row, "label": _label(one, attack.labels)}
+            if one.original not in seen:
+                seen.add(one.original)
+                points.append({**about, "kind": "clean", "attack": None})
+                texts.append(one.original)
+            kept = "obstinate" if attack.obstinate else "fickle"
+            points.append({**about, "kind": kept, "attack": attack.name})
+            texts.append(one.perturbed or ())
+    state = "[CLS]" if kind == "first token" else "mean"
+    result: dict[str, Any] = {
+        "method": f"PCA of the final {state} state, fitted on clean",
+        "explained": [0.0, 0.0],
+        "points": points,
+    }
+    if points:
+        last = np.stack([states[text][-1] for text in texts])
+        plane = fit_plane(last[[point["kind"] == "clean" for point in points]])
+        result["explained"] = list(plane.explained)
+        for point, (x, y) in zip(points, plane.project(last).tolist(), strict=True):
+            point.update(x=x, y=y)
+    return result
+
+
+def _label(outcome: Outcome, labels: Sequence[str]) -> str:
+    """The original's true label: an obstinate text no longer means it."""
+    if outcome.truth is None or outcome.truth >= len(labels):
+        return str(outcome.truth)
+    return labels[outcome.truth]

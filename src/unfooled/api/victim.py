@@ -1,0 +1,151 @@
+"""What an attack is pointed at: a run folder, a classifier, any victim, or a spec that names one.
+
+``identity`` says which victim it is, down to the weights: results of another one are never taken for its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unfooled.api.inputs import Reader, Reads
+from unfooled.attacks.victim import Victim
+from unfooled.errors import UsageError
+from unfooled.storage.files import writable
+
+if TYPE_CHECKING:
+    from unfooled.predictors import Classifier
+
+
+_NOT_ARCHITECTURE = {
+    "architectures",
+    "dtype",
+    "id2label",
+    "label2id",
+    "name_or_path",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A victim with what is known about it."""
+
+    victim: Victim
+    name: str
+    identity: Mapping[str, Any]
+    reader: Reads
+    run: Path | None = None
+    """The run folder, which also says what the victim was trained on."""
+
+
+def open_target(
+    what: Any,
+    *,
+    predictor: str | None = None,
+    predictor_settings: Mapping[str, Any] | None = None,
+    victim_options: Mapping[str, Any] | None = None,
+    device: str = "auto",
+    precision: str = "float32",
+) -> Target:
+    """``what``: a run folder, a ``Classifier``, a victim, a function, a pipeline, or a spec of a victim."""
+    if isinstance(what, Target):
+        return what
+    is_text = isinstance(what, str | Path)
+    if is_text and (Path(what).is_dir() or ":" not in str(what)):
+        from unfooled.api.load import load
+
+        opened = load(what, device=device, precision=precision)
+        return _of_classifier(opened, Path(what), predictor, predictor_settings, victim_options)
+    if not is_text:
+        from unfooled.predictors import Classifier
+
+        if isinstance(what, Classifier):
+            return _of_classifier(what, None, predictor, predictor_settings, victim_options)
+    if predictor or predictor_settings:
+        raise UsageError("Predictors are for classifiers of unfooled; this victim answers as it is.")
+    from unfooled.attacks.victims import as_victim
+
+    options = dict(victim_options or {})
+    if is_text and str(what).startswith("hf:"):
+        options.setdefault("device", device)
+    return _of_victim(as_victim(str(what) if is_text else what, **options))
+
+
+def _of_classifier(
+    classifier: Classifier,
+    run: Path | None,
+    predictor: str | None,
+    predictor_settings: Mapping[str, Any] | None,
+    victim_options: Mapping[str, Any] | None,
+) -> Target:
+    from unfooled.attacks.victims.classifier import ClassifierVictim
+    from unfooled.predictors.override import with_settings
+
+    if victim_options:
+        raise UsageError(
+            f"{', '.join(victim_options)}: victim options are for functions, models and endpoints; a run has "
+            "--predictor and --predictor-set."
+        )
+    classifier = with_settings(classifier, predictor, predictor_settings or {})
+    name = writable(run) if run else f"a classifier ({classifier.defence})"
+    return Target(ClassifierVictim(classifier), name, classifier_identity(classifier), classifier, run)
+
+
+def classifier_identity(classifier: Classifier) -> dict[str, Any]:
+    """Which classifier it is: whatever its answers depend on."""
+    text = classifier.text
+    return {
+        "kind": "classifier",
+        "weights": _weights(text.model),
+        "architecture": _architecture(text.model),
+        "tokenizer": _digest(text.tokenizer.backend_tokenizer.to_str().encode()),
+        "max_length": text.max_length,
+        "labels": list(classifier.labels),
+        "predictor": classifier.predictor.describe(),
+        "device": text.device.type,
+        "bf16": text.bf16,
+    }
+
+
+def _of_victim(victim: Victim) -> Target:
+    describe = getattr(victim, "describe", None)
+    identity = dict(describe()) if describe else {"kind": type(victim).__qualname__}
+    name = writable(str(identity.get("spec") or identity["kind"]))
+    if describe is None or "<" in name or not getattr(victim, "traceable", True):
+        # A lambda, a function of a notebook, a method of some object, or something that does not say what it
+        # is: another one may look the same.
+        identity["unknown"] = secrets.token_hex(8)
+    return Target(victim, name, identity, Reader(tuple(victim.labels)))
+
+
+def _weights(model: Any) -> str:
+    """SHA-256 over the names and values of all weights."""
+    import torch
+
+    digest = hashlib.sha256()
+    for name, value in sorted(model.state_dict().items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _architecture(model: Any) -> str:
+    """SHA-256 of what the same weights are computed by: heads, activations, …, not names and versions."""
+    told = {
+        key: value
+        for key, value in model.config.to_dict().items()
+        if key not in _NOT_ARCHITECTURE and not key.startswith("_")
+    }
+    return _digest(json.dumps([type(model).__name__, told], sort_keys=True, default=str).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""The parts that recipes are put together from."""

@@ -1,0 +1,187 @@
+"""A classifier as the victim of attacks: its deployed predictor, its gradients, its soft scores.
+
+Answers come from the predictor that is deployed, with the noise of each query's own key. The white-box side
+averages over the predictor's own randomness: its noise, and for a masking predictor the masks it would draw
+(expectation over transformation, Athalye et al. 2018; Chen et al. 2020 §6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unfooled.attacks.victim import Answer, Asked, Gradients
+
+if TYPE_CHECKING:
+    from unfooled.models import Encoded
+    from unfooled.predictors import Classifier
+    from unfooled.predictors.ballots import Ballot
+
+DECIMALS = 6
+"""Scores are rounded to this: what is left is the same in whatever batch a query was answered."""
+
+
+class ClassifierVictim:
+    """A white-box victim around a :class:`~unfooled.predictors.Classifier`."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        from unfooled.predictors.randomness import is_random
+
+        self.classifier = classifier
+        self.labels = classifier.labels
+        self.randomised = is_random(classifier.predictor.describe())
+        self.rough = classifier.text.bf16
+        """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+        encoded = self._encoded(asked)
+        decisions = self.classifier.decide(encoded, seed=[item.key for item in asked])
+        return [
+            Answer(
+                scores=tuple(round(score, DECIMALS) for score in decision.scores),
+                label=decision.label,
+                forwards=decision.forwards,
+                abstained=decision.abstained,
+            )
+            for decision in decisions
+        ]
+
+    def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
+        """The answers in float32, whatever the search is done in."""
+        with self.classifier.text.in_float32():
+            return self.answers(asked)
+
+    def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
+        """Mean probabilities over ``draws`` ballots of the predictor: what its decision tends to."""
+        import torch
+
+        from unfooled.predictors.ballots import cast
+        from unfooled.predictors.randomised import Randomised
+
+        predictor = self.classifier.predictor
+        if not (self.randomised and isinstance(predictor, Randomised)):
+            return self.answers(asked)
+        encoded = self._encoded(asked)
+        with torch.inference_mode(False):
+            plan, noise = predictor.planned(self.classifier.text, encoded, [item.key for item in asked])
+        ballots = [ballot for owner in range(len(encoded)) for ballot in _ballots(plan, owner, draws)]
+        logits = np.array(cast(self.classifier.text, encoded, ballots, noise))
+        shares = _softmax(logits).reshape(len(encoded), draws, -1).mean(axis=1)
+        return [
+            Answer(
+                scores=tuple(round(float(share), DECIMALS) for share in row),
+                label=int(row.argmax()),
+                forwards=plan.saliency_forwards + draws,
+            )
+            for row in shares
+        ]
+
+    def gradients(self, asked: Sequence[tuple[Asked, int]], *, draws: int) -> list[Gradients]:
+        """Gradient of −log of the mean probability of the given class at each token, in evaluation mode.
+
+        Masks are held fixed while differentiating: a token that the predictor hides gets no gradient from
+        that draw, so what is left is how much the class depends on words that stay visible.
+        """
+        import torch
+
+        from unfooled.hub.parallel import map_batches, tokens_a_batch
+        from unfooled.models import length_sorted_chunks
+        from unfooled.predictors.randomised import Randomised
+
+        text, predictor = self.classifier.text, self.classifier.predictor
+        encoded = self._encoded([item for item, _ in asked])
+        plan: Any = None
+        noise: Any = None
+        if self.randomised and isinstance(predictor, Randomised):
+            with torch.inference_mode(False):
+                plan, noise = predictor.planned(text, encoded, [item.key for item, _ in asked])
+        else:
+            draws = 1
+        text.model.eval()
+
+        def of_chunk(chunk: list[int]) -> list[np.ndarray]:
+            ballots = [_ballots(plan, owner, draws) if plan else [] for owner in chunk]
+            labels = [asked[owner][1] for owner in chunk]
+            return _gradients(text, [encoded[owner] for owner in chunk], labels, ballots, noise, draws)
+
+        lengths = [len(item) * draws for item in encoded]
+        chunks = list(length_sorted_chunks(lengths, tokens_a_batch(text.device)))
+        found: list[Gradients | None] = [None] * len(encoded)
+        for chunk, rows in zip(chunks, map_batches(of_chunk, chunks, text.device), strict=True):
+            for owner, gradient in zip(chunk, rows, strict=True):
+                spent = draws + (plan.saliency_forwards if plan else 0)
+                found[owner] = Gradients(gradient, encoded[owner].offsets, spent)
+        return [gradient for gradient in found if gradient is not None]
+
+    def embedding(self, words: Sequence[str]) -> np.ndarray:
+        """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
+        import torch
+
+        text = self.classifier.text
+        rows = text.tokenizer(list(words), add_special_tokens=False)["input_ids"]
+        table = text.architecture.embeddings
+        with torch.inference_mode():
+            ids = torch.tensor([token for row in rows for token in row], device=text.device)
+            vectors = table(ids).float().cpu().numpy() if len(ids) else np.zeros((0, 1), np.float32)
+        total = np.zeros((len(rows), vectors.shape[1]), np.float32)
+        owners = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        np.add.at(total, owners, vectors)
+        return total
+
+    def describe(self) -> dict[str, Any]:
+        return {"labels": list(self.labels), "predictor": self.classifier.predictor.describe()}
+
+    def _encoded(self, asked: Sequence[Asked]) -> list[Encoded]:
+        texts = [item.query[0] for item in asked]
+        pairs = [item.query[1] for item in asked] if asked and len(asked[0].query) == 2 else None
+        return self.classifier.text.encode(texts, pairs)
+
+
+def _ballots(plan: Any, owner: int, draws: int) -> list[Ballot]:
+    """What both stages of a masking predictor cast: the top mask, and masks drawn among the candidates."""
+    return [plan.top(owner, draw) if draw % 2 == 0 else plan.sampled(owner, draw) for draw in range(draws)]
+
+
+def _gradients(
+    text: Any,
+    encoded: Sequence[Encoded],
+    labels: Sequence[int],
+    ballots: Sequence[Sequence[Ballot]],
+    noise: Any,
+    draws: int,
+) -> list[np.ndarray]:
+    """Gradient of each input's own loss over its ballots, with respect to its unmasked embeddings."""
+    import torch
+    from torch.nn import functional as F
+
+    from unfooled.models import KeyedNoise
+
+    with torch.enable_grad():
+        batch = text.batch(encoded)
+        own = text.embed(batch.ids).detach().requires_grad_(True)
+        rows = torch.arange(len(encoded), device=own.device).repeat_interleave(draws)
+        embeddings, sampler = own[rows], None
+        if noise is not None:
+            hidden = torch.zeros(embeddings.shape[:2], dtype=torch.bool, device=own.device)
+            flat = [ballot for group in ballots for ballot in group]
+            for row, ballot in enumerate(flat):
+                hidden[row, list(ballot.masked)] = True
+            if bool(hidden.any()):
+                mask = text.embed(torch.tensor([[text.mask_token_id]], device=own.device)).detach()
+                embeddings = torch.where(hidden.unsqueeze(-1), mask, embeddings)
+            sampler = KeyedNoise(noise, [ballot.key for ballot in flat])
+        forward = text.forward(
+            batch.rows(rows), embeddings=embeddings, sampler=sampler, sites=noise.sites if noise else ()
+        )
+        log_each = F.log_softmax(forward.logits, dim=-1).view(len(encoded), draws, -1)
+        log_mean = torch.logsumexp(log_each, dim=1)
+        loss = F.nll_loss(log_mean, torch.tensor(labels, device=own.device), reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, own)
+    return [gradient[row, : len(item)].cpu().numpy() for row, item in enumerate(encoded)]
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return shifted / shifted.sum(axis=-1, keepdims=True)

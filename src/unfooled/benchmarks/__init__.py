@@ -1,0 +1,1 @@
+"""Plans of trainings, attacks and certificates: benchmarks, sweeps, the demo."""

@@ -1,0 +1,183 @@
+"""Benchmarks: every cell of a plan, run in order, resumably, and one report about them.
+
+A cell that fails is shown and kept for the next call; the others go on, except those that need its result.
+Ctrl-C and crashes leave what is finished: the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from unfooled.benchmarks.cells import Cell, make_cells
+from unfooled.benchmarks.plan import Plan
+from unfooled.benchmarks.plan_file import read_plan
+from unfooled.benchmarks.plan_scale import scaled
+from unfooled.benchmarks.plan_values import share
+from unfooled.benchmarks.state import State
+from unfooled.errors import UsageError, UserError
+from unfooled.storage.files import write_text
+
+PLAN = "plan.yaml"
+REPORT = "report.html"
+LOCK = ".benchmark.lock"
+Watch = Callable[[Cell], AbstractContextManager[Callable[..., None]]]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C: ``result`` is what :func:`benchmark` would return of what there is."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__()
+        self.result = result
+
+
+def benchmark(
+    plan: str | Path | Mapping[str, Any] | Plan | None = None,
+    out: str | Path | None = None,
+    *,
+    preset: str | None = None,
+    scale: float = 1.0,
+    variables: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
+    command: str | None = None,
+    on_cell: Callable[[Cell, Sequence[Mapping[str, Any]]], None] | None = None,
+    watch: Watch | None = None,
+) -> dict[str, Any]:
+    """Run the plan in a YAML file (or a dictionary, or a preset) into ``out`` (default: runs/NAME).
+
+    Returns the state of every cell (``cells``), how many there are of each (``counts``), the figures as a
+    table (``rows``) and the page (``report``); Ctrl-C raises :class:`Stopped` with the same. ``scale`` makes
+    all sizes smaller; ``dry_run`` checks everything and runs nothing. ``on_cell`` is called before and after
+    each cell with all records; ``watch`` gives the function that hears of the progress within one.
+
+    >>> benchmark(preset="quick")["counts"]
+    """
+    share(scale, "--scale")
+    chosen = plan if isinstance(plan, Plan) else read_plan(plan, preset=preset, variables=variables)
+    folder = Path("runs") / chosen.name if out is None else Path(out)
+    _check_folder(folder)
+    chosen = scaled(chosen, scale)
+    cells = make_cells(chosen, folder)
+    state = State(folder, chosen, cells, command)
+    waiting = {name for name, record in state.records.items() if record["status"] != "done"}
+    if waiting:
+        from unfooled.benchmarks.check import check_cells
+
+        check_cells(cells, waiting)
+    if dry_run:
+        return _result(state, cells)
+    with _locked(folder):
+        state = State(folder, chosen, cells, command)
+        text = yaml.safe_dump(chosen.to_dict(), sort_keys=False, allow_unicode=True, width=110)
+        write_text(folder / PLAN, text)
+        state.save()
+        try:
+            for cell in cells:
+                if state.records[cell.name]["status"] != "done":
+                    _run(cell, state, on_cell or _ignore, watch or (lambda _: nullcontext(_ignore)))
+        except KeyboardInterrupt:
+            raise Stopped(_result(state, cells, report=True)) from None
+        return _result(state, cells, report=True)
+
+
+def _run(cell: Cell, state: State, on_cell: Callable[..., None], watch: Watch) -> None:
+    record = state.records[cell.name]
+    blocking = [name for name in cell.needs if state.records[name]["status"] != "done"]
+    if blocking:
+        state.update(cell, "pending", message=f"waits for {blocking[0]}")
+        return
+    from unfooled.benchmarks.run_cell import run_cell
+
+    before, started = record["seconds"], time.monotonic()
+    state.update(cell, "running", message="", started=True, traceback=None)
+    on_cell(cell, list(state.records.values()))
+
+    def ended(status: str, message: str = "", **more: Any) -> None:
+        state.update(cell, status, message=message, seconds=before + time.monotonic() - started, **more)
+
+    try:
+        with watch(cell) as tell:
+            run_cell(cell, tell, afresh=bool(record.get("afresh")))
+    except KeyboardInterrupt:
+        ended("pending", "interrupted; goes on from where it was")
+        raise
+    except UserError as error:
+        ended("failed", str(error))
+    except Exception as error:  # one bad cell must not stop the others; the cause is kept in the state
+        ended("failed", f"{type(error).__name__}: {error}".strip(), traceback=traceback.format_exc())
+    else:
+        ended("done", afresh=False)
+    on_cell(cell, list(state.records.values()))
+
+
+def _ignore(*_: Any) -> None:
+    """For those who do not watch."""
+
+
+def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> dict[str, Any]:
+    from unfooled.benchmarks.figures import tabulate
+
+    path, problem = _write_report(state) if report else (None, None)
+    return {
+        "name": state.plan.name,
+        "out": str(state.out),
+        "scale": state.plan.scale,
+        "seeds": list(state.plan.seeds),
+        "counts": state.counts,
+        "cells": list(state.records.values()),
+        "rows": tabulate(cells, state.records),
+        "published": state.plan.published,
+        "report": path,
+        "report_problem": problem,
+    }
+
+
+def _write_report(state: State) -> tuple[str | None, str | None]:
+    """The page about the finished runs, and why there is none: a page costs no results."""
+    if not any(one["kind"] == "train" and one["status"] == "done" for one in state.records.values()):
+        return None, None
+    from unfooled.api.report import write_report
+
+    try:
+        write_report([state.out], state.out / REPORT)
+    except Exception as error:
+        return None, str(error)
+    return str(state.out / REPORT), None
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file. Give --out a folder.")
+    ours = {"benchmark.json", PLAN, "runs", REPORT}
+    if folder.is_dir() and not (folder / "benchmark.json").is_file():
+        others = sorted(
+            path.name for path in folder.iterdir() if path.name not in ours and path.name[0] != "."
+        )
+        if others:
+            raise UsageError(
+                f"{folder} is not a benchmark and not empty ({others[0]}). Choose another --out."
+            )
+
+
+def _locked(folder: Path) -> AbstractContextManager[Any]:
+    """One process at a time works in a folder."""
+    from filelock import FileLock, Timeout
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"Cannot make {folder}: {error.strerror}. Choose another --out.") from error
+    lock = FileLock(folder / LOCK)
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(
+            f"Another benchmark is running in {folder}. Wait for it, or choose another --out."
+        ) from None

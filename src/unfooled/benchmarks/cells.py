@@ -1,0 +1,158 @@
+"""The cells of a benchmark: one training, attack, certification or measurement each, in an order to run them.
+
+A cell is known by its name and keyed by its conditions: whatever the plan says that its result depends on,
+with the key of the training behind it. One seed comes after the other, and within a seed all models are
+trained before the first attack, so that a benchmark which is stopped early can already be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from unfooled.benchmarks.plan import (
+    AttackPlan,
+    CertificatePlan,
+    DefencePlan,
+    Plan,
+    RepresentationsPlan,
+    StabilityPlan,
+    TaskPlan,
+)
+from unfooled.benchmarks.plan_values import plain
+from unfooled.errors import UsageError
+from unfooled.storage.config import TrainConfig
+from unfooled.storage.journal import fingerprint
+
+Kind = Literal["train", "attack", "certify", "stability", "representations"]
+Part = AttackPlan | CertificatePlan | StabilityPlan | RepresentationsPlan
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of work whose result is a file in a run folder."""
+
+    name: str
+    kind: Kind
+    task: str
+    defence: str
+    seed: int
+    run: Path
+    """The run folder of the model."""
+    result: Path
+    config: TrainConfig
+    """How the model is trained."""
+    conditions: dict[str, Any]
+    what: str | None = None
+    """The attack or certificate."""
+    part: Part | None = None
+    predictor: dict[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return fingerprint(self.conditions)
+
+    @property
+    def predictor_settings(self) -> dict[str, Any]:
+        return {name: value for name, value in self.predictor.items() if name != "name"}
+
+
+def make_cells(plan: Plan, out: Path) -> list[Cell]:
+    """Every cell of the plan in ``out``, each after those it needs."""
+    cells: dict[str, Cell] = {}
+    for cell in _all_cells(plan, out):
+        if cell.name in cells:
+            raise UsageError(
+                f"Two cells of the plan are called {cell.name}: tasks and defences joined by - must stay "
+                "different. Rename one with name: …."
+            )
+        cells[cell.name] = cell
+    return list(cells.values())
+
+
+def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
+    for seed in plan.seeds:
+        models = [pair for task in plan.tasks for pair in _trainings(plan, task, seed, out)]
+        yield from (model for model, _ in models)
+        for attack in plan.attacks:
+            for model, defence in models:
+                if defence.name in attack.only:
+                    predictor = {**defence.predictor, **defence.attack_predictor}
+                    yield _of_model(model, "attack", attack, predictor)
+        for certificate in plan.certificates:
+            for model, defence in models:
+                if defence.name in certificate.only:
+                    yield _of_model(
+                        model, "certify", certificate, {**defence.predictor, **certificate.predictor}
+                    )
+        for model, defence in models:
+            if plan.stability is not None and defence.name in plan.stability.only:
+                yield _of_model(model, "stability", plan.stability, defence.predictor)
+        for model, defence in models:
+            names = [one.name for one in plan.attacks if defence.name in one.only]
+            if plan.representations is not None and defence.name in plan.representations.only and names:
+                yield _of_model(model, "representations", plan.representations, {}, attacks=names)
+
+
+def _trainings(plan: Plan, task: TaskPlan, seed: int, out: Path) -> Iterator[tuple[Cell, DefencePlan]]:
+    made: dict[str, Cell] = {}
+    for defence in plan.defences:
+        before = made.get(defence.start_from or "")
+        config = plan.config(task, defence, seed, encoder=before.run if before else None)
+        conditions: dict[str, Any] = config.to_dict()
+        if before is not None:
+            # Not the folder: a benchmark may be moved.
+            conditions["encoder"] = {"start_from": before.defence, "key": before.key}
+        name = f"{task.name}-{defence.name}-s{seed}"
+        run = out / "runs" / name
+        made[defence.name] = Cell(
+            name=name,
+            kind="train",
+            task=task.name,
+            defence=defence.name,
+            seed=seed,
+            run=run,
+            result=run / "unfooled.json",
+            config=config,
+            conditions=plain(conditions),
+            needs=() if before is None else (before.name,),
+        )
+        yield made[defence.name], defence
+
+
+_PLACES = {
+    "attack": ("attacks", "attack.json"),
+    "certify": ("certificates", "certificate.json"),
+    "stability": ("", "stability.json"),
+    "representations": ("", "representations.json"),
+}
+
+
+def _of_model(
+    model: Cell, kind: Kind, part: Part, predictor: Mapping[str, Any], attacks: list[str] | None = None
+) -> Cell:
+    what = getattr(part, "name", None)
+    folder, file = _PLACES[kind]
+    place = "/".join(filter(None, (folder or kind, what)))
+    conditions = {key: value for key, value in asdict(part).items() if key not in ("only", "predictor")}
+    conditions |= {"predictor": dict(predictor), "trained": model.key}
+    if attacks is not None:
+        conditions["attacks"] = attacks
+    return Cell(
+        name=f"{model.name}/{place}",
+        kind=kind,
+        task=model.task,
+        defence=model.defence,
+        seed=model.seed,
+        run=model.run,
+        result=model.run / folder / (what or "") / file,
+        config=model.config,
+        conditions=plain(conditions),
+        what=what,
+        part=part,
+        predictor=dict(predictor),
+        needs=(model.name, *(f"{model.name}/attacks/{name}" for name in attacks or [])),
+    )

@@ -1,0 +1,88 @@
+"""What can be known to fail before hours are spent: data, encoder, layers, predictors, threats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from unfooled.benchmarks.cells import Cell
+from unfooled.benchmarks.plan import CertificatePlan
+from unfooled.errors import UserError
+
+
+def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
+    """Read the data and the encoder of every model that has work waiting, and try its settings on them."""
+    from unfooled.api.load import resolve
+    from unfooled.api.train import load_data
+
+    by_name = {cell.name: cell for cell in cells}
+    busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}
+    models = {(c.task, c.defence): c for c in reversed(cells) if c.kind == "train"}
+    tasks: dict[str, Any] = {}
+    loaded: dict[Any, Any] = {}
+    for key in [key for key in reversed(models) if key in busy]:
+        cell = models[key]
+        with _named(cell):
+            resolve(cell.config.device, cell.config.precision)
+            if cell.task not in tasks:
+                tasks[cell.task] = load_data(cell.config).task
+            classifier = _untrained(cell, _root(cell, by_name), tasks[cell.task], loaded)
+        for other in cells:
+            if (other.task, other.defence, other.seed) == (*key, cell.seed) and other.name in waiting:
+                with _named(other):
+                    _try(other, classifier)
+
+
+def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
+    """The model at the start of the chain, whose encoder is there before any training."""
+    while cell.needs:
+        cell = by_name[cell.needs[0]]
+    return cell
+
+
+def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any:
+    """The classifier as it will be, before training."""
+    from unfooled.api.load import encoder_location, load_model, load_tokenizer
+    from unfooled.defences import make_defence, settings_of
+    from unfooled.models import TextClassifier
+    from unfooled.predictors import Classifier
+
+    layers = cell.config.layers or root.config.layers
+    place = (root.config.encoder, layers, len(task.labels))
+    if place not in loaded:
+        location = encoder_location(root.config.encoder)
+        changes = {"num_labels": len(task.labels)} | ({} if layers is None else {"num_hidden_layers": layers})
+        loaded.clear()  # one encoder in memory at a time
+        loaded[place] = (load_model(location, **changes), load_tokenizer(location))
+    text = TextClassifier(*loaded[place], max_length=cell.config.max_length or task.max_length)
+    defence = make_defence(cell.config.defence, cell.config.settings).resolved(text)
+    return Classifier(
+        text,
+        defence.predictor(text),
+        labels=task.labels,
+        defence=cell.config.defence,
+        settings=settings_of(defence),
+        task={"name": task.name, "kind": task.kind},
+    )
+
+
+def _try(cell: Cell, classifier: Any) -> None:
+    from unfooled.predictors.override import with_settings
+
+    opened = with_settings(classifier, cell.predictor.get("name"), cell.predictor_settings)
+    if isinstance(cell.part, CertificatePlan):
+        from unfooled.benchmarks.run_cell import sampling_of
+        from unfooled.certificates.procedure import check_sampling
+        from unfooled.certificates.smoothing import choose_smoothing
+
+        chosen = choose_smoothing(opened, cell.part.threat, cell.part.bounds)
+        check_sampling(sampling_of(cell.part), chosen.bounds)
+
+
+@contextmanager
+def _named(cell: Cell) -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        raise type(error)(f"{cell.name}: {error}") from error

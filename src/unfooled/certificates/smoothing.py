@@ -1,0 +1,259 @@
+"""Which smoothing answers for a threat: the run's own where it fits, or a refusal that says why not.
+
+A certificate holds for the transformation it was sampled with and for no other predictor. Where the run's
+own predictor is not that one, or its defence was not trained for the threat, a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unfooled.certificates.radii import BOUNDS, Radii, masking_radii, noise_radii, synonym_radii
+from unfooled.certificates.smoother import Smoother
+from unfooled.certificates.threats import TEXT
+from unfooled.certificates.token_ids import check_tokenizer, marker_inside
+from unfooled.errors import UsageError
+from unfooled.predictors.randomised import Randomised
+from unfooled.predictors.smoothing import (
+    ESTIMATE,
+    SELECT,
+    CertifiedMasked,
+    EmbeddingNoise,
+    RandomWordMask,
+    SynonymVote,
+    Transformation,
+)
+from unfooled.predictors.vote import Vote
+from unfooled.settings import choose
+
+if TYPE_CHECKING:
+    from unfooled.lexicon.substitution import SubstitutionTable
+    from unfooled.models import Encoded, TextClassifier
+    from unfooled.predictors import Classifier
+
+TRAINED_FOR = {
+    "l2": ("noise-augment", "stability", "certified-rsmi"),
+    "linf": ("noise-augment", "stability", "certified-rsmi"),
+    "each-word": ("noise-augment", "stability", "certified-rsmi"),
+    "l1": ("noise-augment", "stability"),
+    "words": ("random-mask",),
+    "synonyms": ("safer",),
+}
+"""Defences that make a certificate against the threat worth having."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A transformation for a threat, and what should be known about it."""
+
+    threat: str
+    transformation: Transformation
+    bounds: tuple[str, ...]
+    notes: tuple[str, ...]
+    instead: str = ""
+    """The predictor that the certificates are about, if it is not the one of the classifier."""
+
+    @property
+    def at_embeddings(self) -> bool:
+        """Whether the noise is at the embeddings, so that these alone may tell the model what it reads."""
+        return isinstance(self.transformation, EmbeddingNoise | CertifiedMasked)
+
+    @property
+    def forwards_a_draw(self) -> int:
+        return int(getattr(self.transformation, "forwards_a_draw", 1))
+
+    def describe(self) -> dict[str, Any]:
+        settings = asdict(self.transformation)  # type: ignore[call-overload]
+        name = getattr(self.transformation, "name", "embedding-noise")
+        return {"name": name, **_smoothing(settings)}
+
+    def table(self) -> SubstitutionTable | None:
+        """The substitutes of a synonym certificate."""
+        return self.transformation.substitutes() if isinstance(self.transformation, SynonymVote) else None
+
+    def smoother(self, classifier: Classifier, encoded: Sequence[Encoded], *, seed: int) -> Smoother:
+        """The draws of these texts."""
+        select, estimate = (
+            self.transformation.sampler(classifier.text, encoded, seed=seed, purpose=purpose)
+            for purpose in (SELECT, ESTIMATE)
+        )
+        return Smoother(select, estimate, classifier.text.num_labels, len(encoded))
+
+    def radii_of(self, classifier: Classifier, encoded: Sequence[Encoded]) -> Callable[[int], Radii]:
+        """The radius functions of each input."""
+        what = self.transformation
+        if isinstance(what, RandomWordMask):
+            from unfooled.predictors.smoothing import WordAssembler
+
+            totals = [len(words) for words in WordAssembler(classifier.text).read([e.texts for e in encoded])]
+            return lambda number: masking_radii(totals[number], what.kept_words(totals[number]))
+        if isinstance(what, SynonymVote):
+            from unfooled.lexicon.substitution import WORD
+
+            table = what.substitutes()
+
+            def of_words(number: int) -> Radii:
+                words = [match[0] for text in encoded[number].texts for match in WORD.finditer(text)]
+                # Words that nothing may replace are no words to certify: a radius counts the others.
+                return synonym_radii([table.overlap(word) for word in words if table.allowed(word)])
+
+            return of_words
+        sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
+        width = embedding_table(classifier.text, tokens=1).shape[1]
+
+        def of_noise(number: int) -> Radii:
+            # Special tokens take noise but cannot be moved: no text puts others in their places.
+            each_word = self.threat == "each-word"
+            moving = sum(encoded[number].maskable) if each_word else len(encoded[number]) * width
+            return noise_radii(self.threat, self.bounds, sigmas=sigmas, dim=max(1, moving))
+
+        return of_noise
+
+    def refusal(self, classifier: Classifier, encoded: Encoded) -> str:
+        """Why nothing should be promised for this input; empty if it may."""
+        what, words = self.transformation, sum(encoded.maskable)
+        if self.at_embeddings and (reason := marker_inside(classifier.text, encoded)):
+            return reason
+        if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
+            return ""
+        return (
+            f"the mask hides all of the text's word tokens ({words}; masked_tokens is {what.masked_tokens}): "
+            "an answer that looks at none of them says nothing"
+        )
+
+
+def embedding_table(text: TextClassifier, *, tokens: int | None = None) -> NDArray[np.float32]:
+    """The word embeddings of the whole vocabulary, or of its first ``tokens``: ``(vocabulary, width)``."""
+    import torch
+
+    weight: Any = text.architecture.embeddings.weight
+    with torch.inference_mode():
+        ids = torch.arange(weight.shape[0] if tokens is None else tokens, device=text.device)
+        found: NDArray[np.float32] = text.embed(ids.unsqueeze(0))[0].float().cpu().numpy()
+    return found
+
+
+def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] = ()) -> Chosen:
+    """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
+    choose(TEXT, threat, kind="threat")
+    if classifier.text.num_labels < 2:
+        raise UsageError(
+            f"The model has {classifier.text.num_labels} output: the largest of one is always the same, and "
+            "a certificate of it would say nothing. Certify a classifier of two classes or more."
+        )
+    instead, notes = "", list[str]()
+    if threat in ("words", "synonyms"):
+        transformation, notes = _of_words(classifier, threat)
+        instead = transformation.name if notes else ""
+    else:
+        check_tokenizer(classifier.text)
+        transformation, notes = _of_noise(classifier, threat)
+        instead = "the plain noisy vote" if notes else ""
+    known = BOUNDS[threat]
+    if isinstance(transformation, CertifiedMasked):
+        known = ("composed", *(name for name in known if name != "composed"))
+    for name in bounds:
+        choose(dict.fromkeys(known), name, kind=f"bound for {threat}")
+    if classifier.defence not in TRAINED_FOR[threat]:
+        names = " or ".join(f"--defence {name}" for name in TRAINED_FOR[threat])
+        notes = [
+            *notes,
+            f"This run was trained with the defence '{classifier.defence}', not for the threat {threat}: "
+            f"expect few or empty certificates. Train with {names}.",
+        ]
+    chosen = tuple(dict.fromkeys(bounds)) or known[:1]
+    return Chosen(threat, transformation, chosen, tuple(notes), instead)
+
+
+def not_its_own(chosen: Chosen, own: Classifier, opened: Classifier, given: Mapping[str, Any]) -> Chosen:
+    """With a note if the settings given for the predictor make it another one than the run's ``own``."""
+    before, after = (_smoothing(one.predictor.describe()) for one in (own, opened))
+    if before == after:
+        return chosen
+    changed = [f"{key}={value}" for key, value in given.items() if before.get(key) != after.get(key)]
+    told = ", ".join([str(after["name"]), *changed])
+    note = (
+        f"The certificates are about another predictor ({told}) than this run's own '{before['name']}': "
+        "deploy it with the same --predictor and --predictor-set."
+    )
+    return replace(chosen, notes=(note, *chosen.notes), instead=chosen.instead or told)
+
+
+def _smoothing(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without how many votes are counted when it is deployed: that is no part of what is certified."""
+    drop = ("votes", "abstain_below", "abstain_error_rate")
+    return {key: value for key, value in settings.items() if key not in drop}
+
+
+def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
+    kind: type[Any] = RandomWordMask if threat == "words" else SynonymVote
+    predictor = classifier.predictor
+    if isinstance(predictor, kind):
+        return predictor, []
+    made = kind()
+    made.check(classifier.text)
+    return made, [
+        f"The certificates are about the predictor {kind.name}, not about this run's "
+        f"'{predictor.describe()['name']}': deploy it with --predictor {kind.name}."
+    ]
+
+
+def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
+    predictor, wanted = classifier.predictor, "laplace" if threat == "l1" else "gaussian"
+    if isinstance(predictor, CertifiedMasked):
+        if threat == "l1":
+            raise UsageError(
+                "certified-masked adds Gaussian noise, which has no l1 certificate. Use --threat l2, or a "
+                "run with Laplace noise: --defence noise-augment --set kind=laplace."
+            )
+        if threat == "l2" and predictor.threat == "each-word":
+            raise UsageError(
+                "The second look of this run has less noise behind its mask (threat=each-word): enough where "
+                "every word moves a little, not where one word moves by all of an l2 radius. Use --threat "
+                "each-word or linf, or give it all of its noise: --predictor-set threat=l2."
+            )
+        return predictor, []
+    remedy = (
+        "Train with --defence noise-augment (or stability, certified-rsmi), or try this run with --predictor "
+        "vote --predictor-set sigma=0.1 --predictor-set 'noise_layers=[embeddings]' "
+        "--predictor-set masking=none" + (" --predictor-set kind=laplace." if threat == "l1" else ".")
+    )
+    name = predictor.describe()["name"]
+    if not isinstance(predictor, Randomised) or predictor.sigma == 0:
+        raise UsageError(
+            f"The predictor '{name}' adds no noise to the embeddings, so there is nothing to certify "
+            f"against --threat {threat}. {remedy}"
+        )
+    if "embeddings" not in predictor.noise_layers:
+        blocks = ", ".join(map(str, predictor.noise_layers))
+        raise UsageError(
+            f"The predictor '{name}' adds its noise after blocks {blocks} only. What the blocks before them "
+            "do to a small change of the input is not bounded, so noise there gives no certificate at the "
+            f"embeddings (nor does Theorem 1 of the RSMI paper; see docs/certificates.md). {remedy}"
+        )
+    kind = predictor.noise.kind
+    if kind != wanted:
+        raise UsageError(
+            f"--threat {threat} needs {wanted.capitalize()} noise, and this run's is {kind}. Use --threat "
+            f"{'l1' if kind == 'laplace' else 'l2'}, or a run trained with --set kind={wanted}."
+        )
+    notes = []
+    masks = predictor.masking != "none" and predictor.masked_tokens > 0
+    if masks or not isinstance(predictor, Vote):
+        notes.append(
+            f"The certificates are about the plain noisy vote, not about this run's '{name}', whose masks "
+            "and stages look at the input more than once: deploy it with --predictor vote "
+            "--predictor-set masking=none."
+        )
+    elif predictor.output != "vote":
+        notes.append(
+            f"The certificates are about the majority of votes, not about this run's {predictor.output}, "
+            "which a few large scores can decide: deploy it with --predictor-set output=vote."
+        )
+    blocks_too = tuple(site for site in predictor.noise_layers if site != "embeddings")
+    return EmbeddingNoise(predictor.sigma, kind, blocks_too), notes

@@ -1,0 +1,166 @@
+"""Single-word changes of a text measured against its certificate: substitutes it covers, antonyms it ignores.
+
+Each changed text is tokenised as a whole; one with as many tokens as the original lies at the distance of
+their embeddings. An antonym inside the certified threat is a change of meaning that the answer is certified
+to ignore: certified accuracy alone would count that as robustness.
+
+Several substitutions move a text by the root of the sum of their squares only if each changes tokens of its
+own. Tokenizers may join what stands between two spaces, so one word a chunk is counted; a change that reaches
+tokens of another chunk covers nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from unfooled.certificates.distances import distances, words_covered
+from unfooled.certificates.smoothing import embedding_table
+from unfooled.lexicon.substitution import WORD, SubstitutionTable
+from unfooled.records.certificate import CERTIFIED, Certificate
+
+if TYPE_CHECKING:
+    from unfooled.models import Encoded
+    from unfooled.predictors import Classifier
+
+EXAMPLES = 3
+Chunk = tuple[int, int, int]
+"""(which text, first character, past the last) of what stands between two spaces."""
+
+
+@dataclass(frozen=True)
+class Swap:
+    """One word replaced by another, and the texts that gives."""
+
+    chunk: Chunk
+    before: str
+    after: str
+    texts: tuple[str, ...]
+
+
+class WordReader:
+    """Reads certificates as words."""
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        *,
+        substitutes: SubstitutionTable | None,
+        antonyms: Callable[[str], tuple[str, ...]] | None,
+    ) -> None:
+        self._text = classifier.text
+        self._table = embedding_table(classifier.text)
+        self._substitutes, self._antonyms = substitutes, antonyms
+
+    def read(self, certificate: Certificate, encoded: Encoded) -> Certificate:
+        """The certificate with its words: those it covers (l2) and the antonyms inside it."""
+        if certificate.status != CERTIFIED:
+            return certificate
+        found = certificate
+        if certificate.threat == "l2" and self._substitutes is not None:
+            moves = self.largest_moves(encoded)
+            found = replace(
+                found,
+                words_covered=words_covered(moves, certificate.radius),
+                words_substitutable=len(moves),
+            )
+        if self._antonyms is not None:
+            found = self._with_antonyms(found, encoded, self._antonyms)
+        return found
+
+    def largest_moves(self, encoded: Encoded) -> list[float]:
+        """For each chunk with a word that has substitutes of as many tokens, the largest distance to one."""
+        assert self._substitutes is not None
+        swaps = list(swapped(encoded.texts, self._substitutes.allowed, forms=written))
+        largest: dict[Chunk, float] = {}
+        for swap, item in zip(swaps, self._tokenised(encoded, swaps), strict=True):
+            # A text that is cut may have lost or gained tokens where they are not seen.
+            if item is not None and not item.truncated:
+                inside = _stays(encoded, item, swap.chunk)
+                distance = self._distance(encoded, item, "l2") if inside else math.inf
+                largest[swap.chunk] = max(largest.get(swap.chunk, 0.0), distance)
+        return list(largest.values())
+
+    def _with_antonyms(
+        self, certificate: Certificate, encoded: Encoded, antonyms: Callable[[str], tuple[str, ...]]
+    ) -> Certificate:
+        swaps = list(swapped(encoded.texts, antonyms))
+        threat, radius = certificate.threat, certificate.radius
+        if threat == "words":
+            inside = [swap for swap in swaps if radius >= 1]
+        elif threat == "synonyms":
+            assert self._substitutes is not None
+            allowed = self._substitutes.allowed
+            inside = [swap for swap in swaps if radius >= 1 and swap.after.lower() in allowed(swap.before)]
+        else:
+            # What is read of a long text is its beginning, and that is what the certificate is about.
+            inside = [
+                swap
+                for swap, item in zip(swaps, self._tokenised(encoded, swaps), strict=True)
+                if item is not None and self._distance(encoded, item, threat) <= radius
+            ]
+        return replace(
+            certificate,
+            antonyms_inside=len(inside),
+            antonyms_considered=len(swaps),
+            antonym_examples=tuple((swap.before, swap.after) for swap in inside[:EXAMPLES]),
+        )
+
+    def _tokenised(self, encoded: Encoded, swaps: list[Swap]) -> list[Encoded | None]:
+        """Each changed text; None if it has another number of tokens, which is another space."""
+        if not swaps:
+            return []
+        pairs = [swap.texts[1] for swap in swaps] if len(encoded.texts) == 2 else None
+        changed = self._text.encode([swap.texts[0] for swap in swaps], pairs)
+        return [
+            item if len(item) == len(encoded) and item.type_ids == encoded.type_ids else None
+            for item in changed
+        ]
+
+    def _distance(self, encoded: Encoded, item: Encoded, norm: str) -> float:
+        return float(distances(self._table, encoded.ids, [item.ids], norm=norm)[0])
+
+
+def in_its_case(word: str, other: str) -> str:
+    """The other word in capitals, with a capital, or as it is, as the word has it."""
+    if len(word) > 1 and word.isupper():
+        return other.upper()
+    return other[:1].upper() + other[1:] if word[:1].isupper() else other
+
+
+def written(word: str, other: str) -> tuple[str, ...]:
+    """The ways a substitute may be written: as it is listed, and in the case of the word."""
+    return tuple(dict.fromkeys((other, in_its_case(word, other))))
+
+
+def swapped(
+    texts: tuple[str, ...],
+    substitutes: Callable[[str], tuple[str, ...]],
+    *,
+    forms: Callable[[str, str], tuple[str, ...]] = lambda word, other: (in_its_case(word, other),),
+) -> Iterator[Swap]:
+    """Every text with one word replaced by one of its substitutes, in each of its ``forms``."""
+    for which, text in enumerate(texts):
+        for match in WORD.finditer(text):
+            start = text.rfind(" ", 0, match.start()) + 1
+            end = text.find(" ", match.end())
+            chunk = which, start, len(text) if end < 0 else end
+            for other in substitutes(match[0]):
+                for after in forms(match[0], other):
+                    changed = text[: match.start()] + after + text[match.end() :]
+                    yield Swap(chunk, match[0], after, (*texts[:which], changed, *texts[which + 1 :]))
+
+
+def _stays(encoded: Encoded, item: Encoded, chunk: Chunk) -> bool:
+    """Whether a changed text has other tokens only where the original has those of the chunk."""
+    which, start, end = chunk
+    for before, after, word, (text, first, last) in zip(
+        encoded.ids, item.ids, encoded.maskable, encoded.offsets, strict=True
+    ):
+        # The space before a chunk belongs to it: many vocabularies write it into the first token.
+        own = word and text == which and first < end and max(last, first + 1) > start - 1
+        if before != after and not own:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Opening Hugging Face weights and tokenizers safely; devices, threads and precision."""

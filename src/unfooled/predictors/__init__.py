@@ -1,0 +1,24 @@
+"""How a decision is made from forward passes."""
+
+from unfooled.predictors.classifier import Classifier
+from unfooled.predictors.plain import Plain
+from unfooled.predictors.predictor import Predictor
+from unfooled.predictors.registry import PREDICTORS, make_predictor
+from unfooled.predictors.sequential import Sequential
+from unfooled.predictors.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
+from unfooled.predictors.two_step import TwoStep
+from unfooled.predictors.vote import Vote
+
+__all__ = [
+    "PREDICTORS",
+    "CertifiedMasked",
+    "Classifier",
+    "Plain",
+    "Predictor",
+    "RandomWordMask",
+    "Sequential",
+    "SynonymVote",
+    "TwoStep",
+    "Vote",
+    "make_predictor",
+]

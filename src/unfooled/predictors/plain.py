@@ -1,0 +1,46 @@
+"""The plain predictor: one forward pass, the most probable class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from unfooled.hub.parallel import balanced, map_batches
+from unfooled.models import Encoded, TextClassifier, length_sorted_chunks
+from unfooled.predictors.predictor import Seed
+from unfooled.records.decision import Decision
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Softmax of one forward pass, without noise."""
+
+    name: ClassVar[str] = "plain"
+
+    def check(self, classifier: TextClassifier) -> None:
+        pass
+
+    def decide(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
+    ) -> list[Decision]:
+        def scores_of(chunk: list[int]) -> list[list[float]]:
+            with torch.inference_mode():
+                batch = classifier.batch([encoded[index] for index in chunk])
+                scores: list[list[float]] = classifier.forward(batch).logits.softmax(dim=-1).cpu().tolist()
+            return scores
+
+        lengths = [len(item) for item in encoded]
+        chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), classifier.device)))
+        scores: list[list[float]] = [[] for _ in encoded]
+        for chunk, rows in zip(chunks, map_batches(scores_of, chunks, classifier.device), strict=True):
+            for index, row in zip(chunk, rows, strict=True):
+                scores[index] = row
+        return [
+            Decision(label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)) for row in scores
+        ]
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name}

@@ -1,0 +1,28 @@
+"""What a predictor is: from forward passes to a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from unfooled.models import Encoded, TextClassifier
+from unfooled.records.decision import Decision
+
+Seed = int | Sequence[int]
+"""One seed for all inputs, or one an input."""
+
+
+class Predictor(Protocol):
+    """Makes decisions from forward passes; the same seed and input give the same decision."""
+
+    def check(self, classifier: TextClassifier) -> None:
+        """Refuse settings that this classifier cannot serve, naming the setting."""
+        ...
+
+    def decide(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
+    ) -> list[Decision]: ...
+
+    def describe(self) -> dict[str, Any]:
+        """Name and settings, as saved with the classifier."""
+        ...

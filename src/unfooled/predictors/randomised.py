@@ -1,0 +1,75 @@
+"""What the randomised predictors have in common: noise, masking, and how they are checked and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from unfooled.models import Encoded, Noise, Site, TextClassifier
+from unfooled.predictors.ballots import Draws
+from unfooled.predictors.masking import Masking, Plan, check_randomisation, make_plan
+from unfooled.predictors.predictor import Seed
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Randomised:
+    """Base of the predictors that vote over noisy forwards of masked inputs."""
+
+    name: ClassVar[str]
+
+    sigma: float = setting(0.2, "Noise standard deviation (σ); 0 for none", at_least=0)
+    noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
+    masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
+    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
+    masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
+
+    @property
+    def pool(self) -> int:
+        """How many of the most salient tokens masks are drawn from: M, unless a predictor has N."""
+        return self.masked_tokens
+
+    @property
+    def noise(self) -> Noise:
+        """What is added in every forward pass, and where."""
+        return Noise(self.sigma, self.noise_layers)
+
+    def check(self, classifier: TextClassifier) -> None:
+        check_randomisation(
+            classifier,
+            sites=self.noise_layers,
+            sigma=self.sigma,
+            masking=self.masking,
+            masked_tokens=self.masked_tokens,
+            candidates=self.pool,
+        )
+
+    def planned(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed
+    ) -> tuple[Plan, Noise]:
+        """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
+        noise = self.noise
+        plan = make_plan(
+            classifier,
+            encoded,
+            seed=seed,
+            noise=noise,
+            masking=self.masking,
+            masked_tokens=self.masked_tokens,
+            candidates=self.pool,
+            saliency_draws=self.saliency_draws,
+        )
+        return plan, noise
+
+    def begin(self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Draws]:
+        """The saliency pass, and the means to cast ballots."""
+        plan, noise = self.planned(classifier, encoded, seed)
+        return plan, Draws(classifier, encoded, noise)
+
+    def shown_masks(self, plan: Plan, owner: int) -> tuple[int, ...]:
+        """The most salient positions, which a decision reports as masked."""
+        return tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else ()
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, **asdict(self), "noise_layers": list(self.noise_layers)}

@@ -1,0 +1,25 @@
+"""Predictors by name. A new one is a file beside this one and a line in ``PREDICTORS``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unfooled.predictors.plain import Plain
+from unfooled.predictors.predictor import Predictor
+from unfooled.predictors.sequential import Sequential
+from unfooled.predictors.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
+from unfooled.predictors.two_step import TwoStep
+from unfooled.predictors.vote import Vote
+from unfooled.settings import build, choose
+
+PREDICTORS: dict[str, type[Any]] = {
+    cls.name: cls for cls in (Plain, TwoStep, Vote, Sequential, RandomWordMask, SynonymVote, CertifiedMasked)
+}
+
+
+def make_predictor(name: str, settings: Mapping[str, Any] | None = None) -> Predictor:
+    """A predictor with its settings, each checked by name, type and range."""
+    chosen = choose(PREDICTORS, name, kind="predictor")
+    predictor: Predictor = build(chosen, settings or {}, owner=f"predictor '{name}'")
+    return predictor

@@ -1,0 +1,69 @@
+"""Which tokens matter: the norm of the loss gradient at each word embedding (RSMI §2.2).
+
+Special tokens and padding are never candidates. Noise is on in the saliency pass as in any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from unfooled.hub.parallel import map_batches, tokens_a_batch
+from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier, length_sorted_chunks, mix
+
+SALIENCY_STREAM = 0
+
+
+def rank_tokens(gradient: Tensor, maskable: Tensor, count: int) -> list[list[int]]:
+    """The up to ``count`` most salient maskable positions of each row, most salient first."""
+    indices, chosen = _top(gradient, maskable, count)
+    return [
+        [position for position, own in zip(positions, flags, strict=True) if own]
+        for positions, flags in zip(indices.tolist(), chosen.tolist(), strict=True)
+    ]
+
+
+def most_salient(gradient: Tensor, maskable: Tensor, count: int) -> Tensor:
+    """The same positions as a mask, ``(rows, tokens)``."""
+    indices, chosen = _top(gradient, maskable, count)
+    return torch.zeros_like(maskable).scatter(1, indices, chosen)
+
+
+def _top(gradient: Tensor, maskable: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The ``count`` leading positions of each row, and which of them may be masked."""
+    scores = gradient.float().norm(dim=-1).masked_fill(~maskable, -1.0)
+    # A stable sort: a confident model's gradients may all be zero, and the order of equals must not
+    # depend on the padding.
+    top = scores.sort(dim=-1, descending=True, stable=True)
+    return top.indices[:, :count], top.values[:, :count] >= 0
+
+
+def salient_positions(
+    classifier: TextClassifier,
+    encoded: Sequence[Encoded],
+    keys: Sequence[int],
+    *,
+    noise: Noise,
+    draws: int,
+    count: int,
+) -> list[list[int]]:
+    """Rank the tokens of each input by saliency to the model's own prediction."""
+    ranked: list[list[int]] = [[] for _ in encoded]
+
+    def ranks_of(chunk: list[int]) -> list[list[int]]:
+        row_keys = [mix(keys[index], SALIENCY_STREAM, draw) for index in chunk for draw in range(draws)]
+        batch = classifier.batch([encoded[index] for index in chunk])
+        gradient, _ = classifier.embedding_gradient(
+            batch, sampler=KeyedNoise(noise, row_keys), sites=noise.sites, draws=draws
+        )
+        return rank_tokens(gradient, batch.maskable, count)
+
+    most = tokens_a_batch(classifier.device)
+    chunks = list(length_sorted_chunks([len(item) * draws for item in encoded], most))
+    for chunk, found in zip(chunks, map_batches(ranks_of, chunks, classifier.device), strict=True):
+        for index, positions in zip(chunk, found, strict=True):
+            ranked[index] = positions
+    torch.clear_autocast_cache()
+    return ranked

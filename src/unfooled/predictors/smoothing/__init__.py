@@ -1,0 +1,32 @@
+"""Random transformations of an input whose majority answer can be certified: one file each.
+
+Each is a frozen dataclass of settings that draws labels (``sampler``) and, registered as a predictor, answers
+by a vote over them. What may be claimed of the votes is the business of ``unfooled.certificates``.
+"""
+
+from unfooled.predictors.smoothing.base import SmoothedVote, Transformation
+from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, masked_average
+from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
+from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, LabelSampler, Request
+from unfooled.predictors.smoothing.synonym_substitution import SynonymVote, resampled
+from unfooled.predictors.smoothing.word_masking import RandomWordMask
+from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
+
+__all__ = [
+    "BLOCK",
+    "DECIDE",
+    "ESTIMATE",
+    "SELECT",
+    "CertifiedMasked",
+    "EmbeddingNoise",
+    "LabelSampler",
+    "RandomWordMask",
+    "Request",
+    "SmoothedVote",
+    "SynonymVote",
+    "Transformation",
+    "WordAssembler",
+    "WordTokens",
+    "masked_average",
+    "resampled",
+]

@@ -1,0 +1,77 @@
+"""What the smoothed predictors have in common: votes over random versions of the input, saved and counted.
+
+A smoothed predictor answers with the class that the base classifier gives most often over its random
+transformation. ``sampler`` draws single answers, for certificates; ``decide`` counts ``votes`` of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
+
+from unfooled.models import Encoded, TextClassifier
+from unfooled.predictors.abstention import abstains
+from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
+from unfooled.predictors.tally import argmax
+from unfooled.records.decision import Decision
+from unfooled.settings import setting
+
+
+class Transformation(Protocol):
+    """Settings of a random transformation that labels can be drawn under."""
+
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> LabelSampler: ...
+
+
+@dataclass(frozen=True)
+class SmoothedVote(ABC):
+    """Base of the predictors that can be certified."""
+
+    name: ClassVar[str]
+    forwards_a_draw: ClassVar[int] = 1
+
+    votes: int = setting(20, "Votes (k)", at_least=1)
+    abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
+    abstain_error_rate: float | None = setting(
+        None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
+    )
+
+    @abstractmethod
+    def check(self, classifier: TextClassifier) -> None:
+        """Refuse settings that this classifier cannot serve, naming the setting."""
+
+    @abstractmethod
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> LabelSampler:
+        """Draws labels of these inputs; ``purpose`` keeps draws for different ends apart."""
+
+    def decide(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
+    ) -> list[Decision]:
+        sampler = self.sampler(classifier, encoded, seed=seed, purpose=DECIDE)
+        counts = sampler.counts([(owner, 0, self.votes) for owner in range(len(encoded))])
+        return [self._decision(tuple(int(count) for count in found)) for found in counts]
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, **asdict(self)}
+
+    def _decision(self, votes: tuple[int, ...]) -> Decision:
+        scores = tuple(count / self.votes for count in votes)
+        return Decision(
+            label=argmax(scores),
+            scores=scores,
+            votes=(votes,),
+            forwards=self.votes * self.forwards_a_draw,
+            abstained=abstains(votes, scores, below=self.abstain_below, error_rate=self.abstain_error_rate),
+        )
+
+
+def seeds_of(seed: Seed, count: int) -> list[int]:
+    """One seed an input."""
+    return [seed] * count if isinstance(seed, int) else list(seed)

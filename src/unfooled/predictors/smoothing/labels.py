@@ -1,0 +1,83 @@
+"""Answers of the base classifier: to token ids, each asked once, and to noisy embeddings.
+
+A base classifier whose logits are not finite has no answer, and votes of such a one would certify nothing:
+that is an error, with the number of the class scores that broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unfooled.errors import UsageError, UserError
+from unfooled.hub.parallel import map_batches, tokens_a_batch
+from unfooled.models import Encoded, TextClassifier, length_sorted_chunks
+from unfooled.predictors.smoothing.streams import Piece
+
+
+def labels_of(logits: Tensor) -> NDArray[np.int64]:
+    """The leading class of each row of ``(rows, classes)``; logits that are not finite are refused."""
+    if logits.dim() != 2 or logits.shape[1] < 2:
+        raise UsageError(
+            f"The model gave scores of the shape {tuple(logits.shape)}: a vote needs one row an input and "
+            "two classes or more, (rows, classes)."
+        )
+    if not bool(torch.isfinite(logits).all()):
+        raise UserError(
+            "The model gave a score that is not a finite number. Its weights may be damaged, or its "
+            "precision too low: load it again, or use float32."
+        )
+    found: NDArray[np.int64] = logits.argmax(dim=-1).cpu().numpy()
+    return found
+
+
+def answers(classifier: TextClassifier, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
+    """The plain answer to each input; the same token ids are asked once."""
+    distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    which = [distinct.setdefault((item.ids, item.type_ids), len(distinct)) for item in encoded]
+    first: list[Encoded | None] = [None] * len(distinct)
+    for item, number in zip(encoded, which, strict=True):
+        first[number] = first[number] or item
+    asked = [item for item in first if item is not None]
+
+    def of_chunk(chunk: list[int]) -> NDArray[np.int64]:
+        with torch.inference_mode():
+            return labels_of(classifier.forward(classifier.batch([asked[i] for i in chunk])).logits)
+
+    chunks = list(length_sorted_chunks([len(item) for item in asked], tokens_a_batch(classifier.device)))
+    found = np.empty(len(asked), dtype=np.int64)
+    for chunk, labels in zip(chunks, map_batches(of_chunk, chunks, classifier.device), strict=True):
+        found[chunk] = labels
+    return found[which] if which else found
+
+
+def tally(
+    labels: NDArray[np.int64], parts: Sequence[Piece], *, requests: int, classes: int
+) -> list[NDArray[np.int64]]:
+    """Counts by request, of labels in the order of the pieces."""
+    owners = np.repeat([piece.request for piece in parts], [len(piece) for piece in parts])
+    counts = np.zeros((requests, classes), dtype=np.int64)
+    np.add.at(counts, (owners.astype(np.int64), labels), 1)
+    return list(counts)
+
+
+def equal_length_batches(parts: Sequence[Piece], lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+    """Numbers of pieces of inputs of the same length, so that their noise fills a batch without a gap."""
+    by_length: dict[int, list[int]] = {}
+    for number, piece in enumerate(parts):
+        by_length.setdefault(lengths[piece.owner], []).append(number)
+    batches: list[list[int]] = []
+    for length, numbers in sorted(by_length.items(), reverse=True):
+        rows = 0
+        batches.append([])
+        for number in numbers:
+            if batches[-1] and (rows + len(parts[number])) * length > most_tokens:
+                batches.append([])
+                rows = 0
+            batches[-1].append(number)
+            rows += len(parts[number])
+    return batches

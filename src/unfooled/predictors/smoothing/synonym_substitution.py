@@ -1,0 +1,97 @@
+"""Random synonyms: every word is redrawn uniformly from its substitution set (SAFER, Ye et al. 2020).
+
+Words are runs of letters and digits (with ``' - * @`` inside), looked up whatever their case; a word of the
+table is redrawn in lower case, a word that is not in it stays as it is. All else in the text stays too.
+Since the draw of one word depends on that word alone, replacing w by w' moves what the base classifier sees
+by no more than the two draws differ: that is what ``synonym_words`` counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unfooled.lexicon.substitution import WORD, SubstitutionTable, load_table
+from unfooled.models import Encoded, TextClassifier
+from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.labels import answers, tally
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class SynonymVote(SmoothedVote):
+    """A vote over texts whose words were redrawn."""
+
+    name: ClassVar[str] = "safer"
+
+    table: str = setting(
+        "counter-fitted", "Substitutes: counter-fitted, wordnet, or a JSON file with synonyms of words"
+    )
+    min_cosine: float = setting(0.8, "Least cosine of counter-fitted substitutes", at_least=-1, at_most=1)
+    max_synonyms: int = setting(100, "Most substitutes of a word (K)", at_least=1)
+    expand: bool = setting(
+        True, "Redraw from the whole connected component of synonyms, if that has at most K words"
+    )
+
+    def check(self, classifier: TextClassifier) -> None:
+        pass
+
+    def substitutes(self) -> SubstitutionTable:
+        """The table; the first call computes and keeps it."""
+        return load_table(self.table, min_cosine=self.min_cosine, most=self.max_synonyms, expand=self.expand)
+
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> SynonymSampler:
+        table = self.substitutes()
+        return SynonymSampler(table, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+
+
+def resampled(text: str, table: SubstitutionTable, choose: Callable[[int], int]) -> str:
+    """The text with every word redrawn; ``choose(n)`` gives a uniform number below n."""
+
+    def redrawn(word: str) -> str:
+        options = table.sampled(word)
+        return options[choose(len(options))] if len(options) > 1 else word
+
+    return WORD.sub(lambda match: redrawn(match[0]), text)
+
+
+class SynonymSampler:
+    """Draws labels of texts with all words redrawn."""
+
+    def __init__(
+        self,
+        table: SubstitutionTable,
+        classifier: TextClassifier,
+        encoded: Sequence[Encoded],
+        seeds: Sequence[int],
+        purpose: str,
+    ) -> None:
+        self._table, self._classifier = table, classifier
+        self._texts = [item.texts for item in encoded]
+        self._keys = [stream_key(seed, purpose, own) for seed, own in zip(seeds, self._texts, strict=True)]
+
+    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn: list[tuple[str, ...]] = []
+        for piece in parts:
+            stream = generator(self._keys[piece.owner], piece.block)
+            for draw in range(piece.stop):
+                texts = tuple(
+                    resampled(text, self._table, lambda n: int(stream.integers(n)))  # noqa: B023
+                    for text in self._texts[piece.owner]
+                )
+                if draw >= piece.start:
+                    drawn.append(texts)
+        distinct = {texts: number for number, texts in enumerate(dict.fromkeys(drawn))}
+        pairs = [texts[1] for texts in distinct] if any(len(texts) == 2 for texts in distinct) else None
+        encoded = self._classifier.encode([texts[0] for texts in distinct], pairs)
+        labels = answers(self._classifier, encoded)[[distinct[texts] for texts in drawn]]
+        return tally(labels, parts, requests=len(requests), classes=self._classifier.num_labels)

@@ -1,0 +1,89 @@
+"""Random word masking: k of the T words are shown, the others are one mask token each (Zeng et al. 2021).
+
+RanMASK, the certified form of random masking (Moon et al. 2023, RM). Which words are shown depends on T
+alone, and a hidden word leaves no trace (see :mod:`.words`). So if r words are changed and T stays, every
+draw that shows none of them sees exactly what it saw before: that is what ``masked_words`` counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unfooled.errors import UsageError
+from unfooled.models import Encoded, TextClassifier
+from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.labels import answers, tally
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.predictors.smoothing.word_tokens import WordAssembler
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class RandomWordMask(SmoothedVote):
+    """A vote over inputs that show k random words."""
+
+    name: ClassVar[str] = "random-mask"
+
+    kept: float = setting(
+        0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
+    )
+
+    def check(self, classifier: TextClassifier) -> None:
+        if classifier.mask_token_id is None:
+            raise UsageError(
+                f"The tokenizer {type(classifier.tokenizer).__name__} has no mask token, and the predictor "
+                "random-mask shows one for every hidden word. Use an encoder with one (BERT, RoBERTa, …)."
+            )
+        if self.kept >= 1 and not float(self.kept).is_integer():
+            raise UsageError(f"kept must be a share below 1 or a whole number of words, got {self.kept}.")
+
+    def kept_words(self, total: int) -> int:
+        """k of T words: at least one, at most all."""
+        wanted = int(self.kept) if self.kept >= 1 else round(self.kept * total)
+        return min(total, max(1, wanted))
+
+    def sampler(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> MaskedWordsSampler:
+        return MaskedWordsSampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+
+
+class MaskedWordsSampler:
+    """Draws labels of texts with all but k words hidden."""
+
+    def __init__(
+        self,
+        settings: RandomWordMask,
+        classifier: TextClassifier,
+        encoded: Sequence[Encoded],
+        seeds: Sequence[int],
+        purpose: str,
+    ) -> None:
+        self._classifier = classifier
+        self._assembler = WordAssembler(classifier)
+        self.words = self._assembler.read([item.texts for item in encoded])
+        self.total = [len(own) for own in self.words]
+        """T of each input: the words that are read."""
+        self.kept = [settings.kept_words(total) for total in self.total]
+        self._keys = [
+            stream_key(seed, purpose, own.words) for seed, own in zip(seeds, self.words, strict=True)
+        ]
+
+    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn: list[Encoded] = []
+        for piece in parts:
+            stream = generator(self._keys[piece.owner], piece.block)
+            for draw in range(piece.stop):
+                order = stream.permutation(self.total[piece.owner])
+                if draw >= piece.start:
+                    shown = set(order[: self.kept[piece.owner]].tolist())
+                    drawn.append(self._assembler.shown(self.words[piece.owner], shown))
+        labels = answers(self._classifier, drawn)
+        return tally(labels, parts, requests=len(requests), classes=self._classifier.num_labels)

@@ -1,0 +1,68 @@
+"""One-stage votes: RSMI's single step and the ablations of its paper (Tables 1 and 3, Fig. 3).
+
+``masking="gradient"`` with noise is RSMI without the second stage; without noise and with one vote it is
+GM. ``masking="random"`` without noise is RM: k inputs with M tokens masked at random.
+``masking="none"`` is the plain noisy vote of randomised smoothing; with the noise at the embeddings it can be
+certified, ``kind="gaussian"`` for the Euclidean distance and ``"laplace"`` for the sum of all changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unfooled.models import Encoded, Noise, TextClassifier
+from unfooled.models.noise import NoiseKind
+from unfooled.predictors.abstention import abstains
+from unfooled.predictors.masking import Masking
+from unfooled.predictors.predictor import Seed
+from unfooled.predictors.randomised import Randomised
+from unfooled.predictors.tally import Output, argmax, count_votes, scores_of
+from unfooled.records.decision import Decision
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Vote(Randomised):
+    """k forwards, majority vote or mean logit."""
+
+    name: ClassVar[str] = "vote"
+    votes: int = setting(5, "Votes (k)", at_least=1)
+    output: Output = setting("vote", "vote or mean-logit")
+    kind: NoiseKind = setting(
+        "gaussian", "Noise: gaussian (σ its standard deviation) or laplace (σ its scale)"
+    )
+    masking: Masking = setting("none", "gradient (single-step RSMI, GM), random (RM), or none")
+    abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
+    abstain_error_rate: float | None = setting(
+        None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
+    )
+
+    @property
+    def noise(self) -> Noise:
+        return Noise(self.sigma, self.noise_layers, self.kind)
+
+    def decide(
+        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
+    ) -> list[Decision]:
+        plan, draws = self.begin(classifier, encoded, seed)
+        logits: list[list[list[float]]] = [[] for _ in encoded]
+        draws.extend(logits, range(len(encoded)), self.votes, plan.top)
+        decisions = []
+        for owner, rows in enumerate(logits):
+            scores = scores_of(rows, self.output, classifier.num_labels)
+            votes = count_votes(rows, classifier.num_labels)
+            decisions.append(
+                Decision(
+                    label=argmax(scores),
+                    scores=scores,
+                    votes=(votes,),
+                    masked=self.shown_masks(plan, owner),
+                    forwards=plan.saliency_forwards + self.votes,
+                    abstained=abstains(
+                        votes, scores, below=self.abstain_below, error_rate=self.abstain_error_rate
+                    ),
+                )
+            )
+        return decisions

@@ -1,0 +1,79 @@
+"""A certificate: the answer for one input, the radius it provably keeps, and what that means and does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+CERTIFIED = "certified"
+
+
+ABSTAINED = "abstained"
+
+
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The result for one input."""
+
+    row: int
+    status: str
+    """certified, abstained, or refused."""
+    threat: str
+    label: str | None = None
+    """The certified answer; None if there is none."""
+    leader: str | None = None
+    """The class that led the selection, certified or not."""
+    truth: str | None = None
+    correct: bool | None = None
+    """Whether the certified answer is the true one; None if the truth is unknown."""
+    radius: float = 0.0
+    unit: str = ""
+    bound: str = ""
+    radii: dict[str, float] = field(default_factory=dict)
+    """The radius by every bound that was asked for, from the same votes."""
+    asked_radius: float | None = None
+    answer: str | None = None
+    """To «is the radius at least asked_radius?»: yes, no, undecided."""
+    p_top: float = 0.0
+    p_second: float = 1.0
+    votes: dict[str, int] = field(default_factory=dict)
+    selection_votes: dict[str, int] = field(default_factory=dict)
+    samples: int = 0
+    forwards: int = 0
+    alpha: float = 0.0
+    sentence: str = ""
+    """What is promised, in one sentence."""
+    not_covered: str = ""
+    words_covered: int | None = None
+    """How many words may be replaced by listed substitutes with the same number of tokens (l2)."""
+    words_substitutable: int | None = None
+    """How many words have such substitutes (l2), or listed substitutes at all (synonyms)."""
+    antonyms_inside: int | None = None
+    """Single WordNet antonyms that lie inside: changes of meaning that the answer is certified to ignore."""
+    antonyms_considered: int | None = None
+    antonym_examples: tuple[tuple[str, str], ...] = ()
+    """(word, antonym), at most three."""
+    texts: tuple[str, ...] = ()
+    truncated: bool = False
+    seconds: float = 0.0
+    message: str = ""
+    """Why the input was refused."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Certificate:
+        """As written by :meth:`to_dict`, also through JSON."""
+        values = dict(saved)
+        values["texts"] = tuple(values["texts"])
+        values["antonym_examples"] = tuple((a, b) for a, b in values["antonym_examples"])
+        return cls(**values)
+
+    def with_truth(self, truth: str) -> Certificate:
+        correct = self.label == truth if self.status != REFUSED else None
+        return replace(self, truth=truth, correct=correct)

@@ -1,0 +1,127 @@
+"""What certificates say together: certified accuracy at each radius, average radius, abstentions, cost.
+
+Certified accuracy at r is the share of inputs whose answer is right *and* certified at a radius of at least
+r: a lower bound of the accuracy under every attack inside the threat. Proportions carry Wilson 95 %
+intervals. Refused inputs are counted apart. Beside it stands how many certified texts ignore an antonym.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from unfooled.statistics.intervals import rate
+
+POINTS = 21
+"""Radii on the curve of a distance; of words, every number."""
+
+
+class CertificateResult(Protocol):
+    """One certificate; :class:`unfooled.certificates.certificate.Certificate` is one."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def radius(self) -> float: ...
+    @property
+    def radii(self) -> dict[str, float]: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def correct(self) -> bool | None: ...
+    @property
+    def answer(self) -> str | None: ...
+    @property
+    def asked_radius(self) -> float | None: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def forwards(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def words_covered(self) -> int | None: ...
+    @property
+    def antonyms_inside(self) -> int | None: ...
+    @property
+    def antonyms_considered(self) -> int | None: ...
+
+
+def certificate_summary(certificates: Iterable[CertificateResult]) -> dict[str, Any]:
+    """The numbers of a report. Without true labels, shares of certified inputs stand for accuracies."""
+    every = list(certificates)
+    counts = Counter(one.status for one in every)
+    answered = [one for one in every if one.status != "refused"]
+    certified = [one for one in answered if one.status == "certified"]
+    labelled = all(one.correct is not None for one in answered)
+    counted = [one for one in certified if one.correct or not labelled]
+    n = len(answered)
+    asked = next((one.asked_radius for one in answered if one.asked_radius is not None), None)
+    summary: dict[str, Any] = {
+        "inputs": len(every),
+        "counts": {status: counts[status] for status in ("certified", "abstained", "refused")},
+        "labelled": labelled,
+        "unit": next((one.unit for one in answered), ""),
+        "certified_accuracy": rate(len(counted), n),
+        "abstention": rate(counts["abstained"], n),
+        "average_radius": _mean(
+            [one.radius if counts_ else 0.0 for one, counts_ in _marked(answered, counted)]
+        ),
+        "curve": [
+            {"radius": radius, **rate(sum(one.radius >= radius for one in counted), n)}
+            for radius in _radii(counted)
+        ],
+        "by_bound": _by_bound(answered, counted),
+        "samples": _mean([one.samples for one in answered]),
+        "forwards": sum(one.forwards for one in answered),
+        "seconds": math.fsum(one.seconds for one in answered),
+    }
+    if asked is not None:
+        reached = sum(one.answer == "yes" for one in counted)
+        summary["asked"] = {"radius": asked, **rate(reached, n)}
+    covered = [one.words_covered for one in counted if one.words_covered is not None]
+    if covered:
+        summary["words_covered"] = {
+            "mean": sum(covered) / len(covered),
+            "at_least_one": rate(sum(words >= 1 for words in covered), n),
+        }
+    read = [one for one in certified if one.antonyms_considered]
+    if any(one.antonyms_inside is not None for one in certified):
+        ignoring = sum(bool(one.antonyms_inside) for one in read)
+        summary["obstinacy"] = {
+            "texts": rate(ignoring, len(read)),
+            "antonyms_inside": sum(one.antonyms_inside or 0 for one in read),
+            "antonyms_considered": sum(one.antonyms_considered or 0 for one in read),
+            "meaning": "certified texts with an antonym inside the certified threat / certified texts that "
+            "have antonyms: changes of meaning which the answer is certified to ignore",
+        }
+    return summary
+
+
+def _marked(
+    answered: Sequence[CertificateResult], counted: Sequence[CertificateResult]
+) -> list[tuple[CertificateResult, bool]]:
+    chosen = {id(one) for one in counted}
+    return [(one, id(one) in chosen) for one in answered]
+
+
+def _by_bound(
+    answered: Sequence[CertificateResult], counted: Sequence[CertificateResult]
+) -> dict[str, float]:
+    """The average radius by every bound, from the same votes."""
+    names = list(dict.fromkeys(name for one in counted for name in one.radii))
+    return {name: math.fsum(one.radii[name] for one in counted) / len(answered) for name in names}
+
+
+def _radii(counted: Sequence[CertificateResult]) -> list[float]:
+    largest = max((one.radius for one in counted), default=0.0)
+    if all(one.unit == "words" for one in counted):
+        return list(range(int(largest) + 1))
+    step = largest / (POINTS - 1)
+    return [0.0] if largest == 0 else [number * step for number in range(POINTS - 1)] + [largest]
+
+
+def _mean(values: Sequence[float]) -> dict[str, Any]:
+    return {"value": math.fsum(values) / len(values) if values else None, "n": len(values)}

@@ -1,0 +1,143 @@
+"""What a report is about, as plain data: models with whatever was measured on them.
+
+``unfooled.api.report`` reads it from folders; nothing here knows a model or a file format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unfooled.records.run import Run
+from unfooled.records.textattack import TextAttackResults
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack on one model; ``about`` and ``summary`` are those of ``attack.json``."""
+
+    name: str
+    folder: str
+    summary: Mapping[str, Any]
+    outcomes: Sequence[Any]
+    labels: Sequence[str]
+    about: Mapping[str, Any]
+    other_predictor: str = ""
+    """How the attacked predictor differs from the one the run was saved with."""
+
+    @property
+    def goal(self) -> str:
+        return str(self.summary["goal"])
+
+    @property
+    def randomised(self) -> bool:
+        return bool(self.summary["randomised"])
+
+    def rate(self, name: str, *, verified: bool = False) -> Mapping[str, Any]:
+        """``racc`` or ``asr``; re-verified ones are the plain ones if the victim draws nothing."""
+        return self.summary.get(f"{name}_verified", self.summary[name]) if verified else self.summary[name]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """One certification of one model; ``about`` and ``summary`` are those of ``certificate.json``."""
+
+    threat: str
+    folder: str
+    summary: Mapping[str, Any]
+    certificates: Sequence[Any]
+    about: Mapping[str, Any]
+    meaning: str
+    """The changes that a radius of R covers, in words."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model; ``run`` is None for a victim of which only attacks or certificates are known."""
+
+    name: str
+    run: Run | None
+    attacks: tuple[Attack, ...] = ()
+    certified: tuple[Certified, ...] = ()
+    stability: Mapping[str, Any] | None = None
+    representations: Mapping[str, Any] | None = None
+
+    @property
+    def task(self) -> str:
+        if self.run:
+            return self.run.task
+        sources = [one.about.get("source", "") for one in self.attacks]
+        sources += [one.about.get("source", "") for one in self.certified]
+        return str(sources[0]) if sources else ""
+
+    @property
+    def defence(self) -> str:
+        return self.run.defence if self.run else ""
+
+    def of_goal(self, goal: str) -> list[Attack]:
+        """Attacks with this goal that attacked something."""
+        return [one for one in self.attacks if one.goal == goal and one.summary["attacked"]]
+
+    def worst(self, *, verified: bool) -> Attack | None:
+        """The fickle attack that leaves the fewest right answers."""
+        attacks = self.of_goal("fickle")
+        return min(attacks, key=lambda one: one.rate("racc", verified=verified)["value"], default=None)
+
+    def most_obstinate(self, *, verified: bool) -> Attack | None:
+        """The attack under which the answer most often stays although the meaning changed."""
+        attacks = self.of_goal("obstinate")
+        return max(attacks, key=lambda one: one.rate("asr", verified=verified)["value"], default=None)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark folder: the state of its cells, and the figures its plan quotes from a paper."""
+
+    name: str
+    folder: str
+    cells: tuple[Mapping[str, Any], ...]
+    published: Mapping[str, Any] | None = None
+    scale: float = 1.0
+    """By how much the sizes of its plan were cut for a trial."""
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything on one page."""
+
+    models: tuple[Model, ...]
+    textattack: tuple[TextAttackResults, ...] = ()
+    benchmarks: tuple[Benchmark, ...] = ()
+    given: tuple[str, ...] = ()
+    """The paths as the user named them."""
+
+    @property
+    def runs(self) -> list[Run]:
+        return [model.run for model in self.models if model.run]
+
+    @property
+    def attacked(self) -> bool:
+        return any(model.attacks for model in self.models)
+
+    @property
+    def certified(self) -> bool:
+        return any(model.certified for model in self.models)
+
+
+def with_distinct_names(models: Sequence[Model]) -> tuple[Model, ...]:
+    """Models of the same name go by their whole path."""
+    names = [model.name for model in models]
+    found = []
+    for model in models:
+        name = model.name if names.count(model.name) == 1 else _path(model)
+        run = replace(model.run, name=name) if model.run else None
+        found.append(replace(model, name=name, run=run))
+    return tuple(found)
+
+
+def _path(model: Model) -> str:
+    if model.run:
+        return model.run.folder
+    folders = [one.folder for one in model.attacks] + [one.folder for one in model.certified]
+    return folders[0] if folders else model.name

@@ -1,0 +1,34 @@
+"""The answer for one input, in the user's words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer for one input, in the user's words."""
+
+    label: str | None
+    """None when the input was refused or the predictor abstained."""
+    scores: dict[str, float] = field(default_factory=dict)
+    votes: tuple[dict[str, int], ...] = ()
+    """Votes of each stage that was run."""
+    stage: int = 0
+    """The stage that decided, from 1; 0 if there was no vote."""
+    masked_words: tuple[str, ...] = ()
+    masked_spans: tuple[tuple[int, int, int], ...] = ()
+    """(which text, start, end) of each masked word, for display."""
+    forwards: int = 0
+    """Forward passes spent."""
+    abstained: bool = False
+    leader: str | None = None
+    """The leading label, also when the predictor abstained."""
+    truncated: bool = False
+    """The text was longer than the model reads; only its beginning was used."""
+    refused: str = ""
+    """Why there is no answer, if there is none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)

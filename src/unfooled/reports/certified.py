@@ -1,0 +1,123 @@
+"""Certified accuracy at a radius, read off the certificates, and which radius is worth a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unfooled.records.evidence import Certified, Model, ReportData
+from unfooled.statistics.intervals import rate
+
+SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
+
+
+def sign(threat: str) -> str:
+    """How a threat is written."""
+    return SIGNS.get(threat, threat)
+
+
+def changes(threat: str) -> str:
+    """What a threat does, in two or three words."""
+    known = {
+        "words": "replaced words",
+        "synonyms": "listed synonyms",
+        "each-word": "small moves of every word's embedding",
+    }
+    return known.get(threat, f"{sign(threat)} changes of the embeddings")
+
+
+def at_least(radius: float, unit: str) -> str:
+    """``≥ 1 word``, ``≥ 0.2``."""
+    if unit == "words":
+        return f"≥ {radius:g} word" + ("" if radius == 1 else "s")
+    return f"≥ {radius:g}"
+
+
+def threats(data: ReportData) -> list[str]:
+    """Every threat that some model was certified for."""
+    return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))
+
+
+def other_predictor(model: Model, found: Certified) -> str:
+    """The predictor that the certificates are about, if it is not the one the run answers with."""
+    if "other_predictor" in found.about:
+        return str(found.about["other_predictor"])
+    # Folders of earlier versions: what was smoothed is there, and so is the predictor of the run.
+    smoothing, own = found.about.get("smoothing", {}), model.run.predictor if model.run else None
+    if not isinstance(own, Mapping) or not smoothing:
+        told = any("certificates are about" in str(note) for note in found.about.get("notes", ()))
+        return "not the run's own" if told else ""
+    if smoothing.get("name") == "embedding-noise":
+        masks = own.get("masking") != "none" and own.get("masked_tokens")
+        same = own.get("name") == "vote" and own.get("output", "vote") == "vote" and not masks
+        same = (
+            same
+            and "embeddings" in own.get("noise_layers", ())
+            and own.get("sigma") == smoothing.get("sigma")
+        )
+    else:
+        same = all(own.get(key, value) == value for key, value in smoothing.items())
+    return "" if same else str(smoothing.get("name"))
+
+
+def truth_known(found: Sequence[Certified]) -> str:
+    """``all``, ``none`` or ``some``: for which certifications the true labels are known."""
+    known = {bool(one.summary["labelled"]) for one in found}
+    return "some" if len(known) == 2 else "all" if True in known else "none"
+
+
+RIGHT = {"all": "right and certified", "some": "right (if that is known) and certified", "none": "certified"}
+"""What certified answers are called, by :func:`truth_known`."""
+
+
+def certified_at(found: Certified, radius: float, bound: str | None = None) -> dict[str, Any]:
+    """Answers that are right (where the truth is known) and certified at ``radius`` or more, of all."""
+    answered = [one for one in found.certificates if one.status != "refused"]
+    labelled = bool(found.summary["labelled"])
+    reached = sum(
+        one.status == "certified"
+        and (bool(one.correct) or not labelled)
+        and (one.radius if bound is None else one.radii.get(bound, 0.0)) >= radius
+        for one in answered
+    )
+    return rate(reached, len(answered))
+
+
+def useful_radius(data: ReportData, threat: str) -> float | None:
+    """One word; or the radius that was asked for; or the largest average radius of a model, rounded down."""
+    found = [one for model in data.models for one in model.certified if one.threat == threat]
+    if any(one.summary["unit"] == "words" for one in found):
+        return 1
+    asked = {one.summary["asked"]["radius"] if "asked" in one.summary else None for one in found}
+    if len(asked) == 1 and (only := next(iter(asked))) is not None:
+        return float(only)
+    largest = max((one.summary["average_radius"]["value"] or 0.0 for one in found), default=0.0)
+    return rounded_down(largest) or None
+
+
+def rounded_down(value: float, digits: int = 2) -> float:
+    """``value`` with this many significant digits, never more than it."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.floor(value / unit + 1e-9) * unit:.12g}")
+
+
+def curve(found: Certified, radii: Sequence[float], bound: str | None = None) -> list[dict[str, Any]]:
+    """Certified accuracy at each of these radii."""
+    return [{"radius": radius, **certified_at(found, radius, bound)} for radius in radii]
+
+
+def grid(found: Sequence[Certified], bound: str | None = None, points: int = 41) -> list[float]:
+    """Radii for a curve up to the largest one certified."""
+    every = [
+        one.radius if bound is None else one.radii.get(bound, 0.0)
+        for each in found
+        for one in each.certificates
+        if one.status == "certified"
+    ]
+    largest = max((radius for radius in every if math.isfinite(radius)), default=0.0)
+    if all(each.summary["unit"] == "words" for each in found):
+        return [float(number) for number in range(int(largest) + 2)]
+    return [0.0] if largest <= 0 else [largest * number / (points - 1) for number in range(points)]

@@ -1,0 +1,27 @@
+"""What a section is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from unfooled.records.evidence import ReportData
+from unfooled.reports import figures
+
+Content = dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the page."""
+
+    anchor: str
+    """Its id on the page and the name of its template."""
+    title: str
+    content: Callable[[ReportData], Content]
+
+
+def slots(data: ReportData) -> dict[str, int]:
+    """The colour of each model, the same in every figure."""
+    return {model.name: index % figures.SLOTS + 1 for index, model in enumerate(data.models)}

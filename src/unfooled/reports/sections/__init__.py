@@ -1,0 +1,46 @@
+"""The sections of the page in their order.
+
+A section is a file with ``SECTION``: its anchor (also the name of its template), its title, and a function
+from the data to what the template shows, or None where there is no data. Its ``tables`` and ``charts`` are
+shown where the template asks for them; other formats write the tables. A new section is one such file, its
+template, and one entry here.
+"""
+
+from __future__ import annotations
+
+from unfooled.reports.section import Section
+from unfooled.reports.sections import (
+    attacks,
+    certificates,
+    examples,
+    hidden,
+    mistakes,
+    obstinacy,
+    reproduce,
+    samples,
+    setup,
+    stability,
+    textattack,
+    training,
+    unfinished,
+    untested,
+    verdict,
+)
+
+SECTIONS: tuple[Section, ...] = (
+    verdict.SECTION,
+    attacks.SECTION,
+    certificates.SECTION,
+    obstinacy.SECTION,
+    stability.SECTION,
+    hidden.SECTION,
+    examples.SECTION,
+    textattack.SECTION,
+    mistakes.SECTION,
+    samples.SECTION,
+    training.SECTION,
+    setup.SECTION,
+    unfinished.SECTION,
+    reproduce.SECTION,
+    untested.SECTION,
+)

@@ -1,0 +1,178 @@
+"""Attacks that try to change the answer, as in Moon et al. 2023, Tables 1 and 7, beside published figures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unfooled.records.attack_summary import cut_short, untried
+from unfooled.records.evidence import Attack, Model, ReportData
+from unfooled.reports import charts, tables
+from unfooled.reports.point_figures import Value
+from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.tables import Cell, Column, Table
+
+COLUMNS = (
+    Column("Model", numeric=False),
+    Column("Attack", numeric=False),
+    Column("Inputs"),
+    Column("SAcc", meaning="right without an attack"),
+    Column("RAcc", meaning="still right after the attack"),
+    Column("ASR", meaning="answer changed, of those attacked"),
+    Column("RAcc re-verified", meaning="only successes that most fresh predictions confirm count"),
+    Column("ASR re-verified", meaning="successes that most fresh predictions confirm"),
+    Column("Queries", meaning="mean over the attacked inputs (AvgQ)"),
+    Column("Forwards", meaning="forward passes of the victim, mean over the attacked inputs"),
+    Column("Words changed", meaning="mean over the successes"),
+    Column("Similarity", meaning="of the changed to the original text, mean over the successes"),
+    Column("Seconds an input"),
+)
+FIGURES = (("sacc", "SAcc"), ("racc", "RAcc"), ("asr", "ASR"), ("avgq", "AvgQ"))
+
+
+def content(data: ReportData) -> Content:
+    found = [(model, one) for model in data.models for one in model.attacks if one.goal == "fickle"]
+    published = [
+        table for one in data.benchmarks if one.published for table in [_beside(data, one.published)]
+    ]
+    if not found and not published:
+        return None
+    chart = _chart(data, found)
+    return {
+        "tables": [*([attack_table("attacks", data, found)] if found else []), *published],
+        "charts": [chart] if chart else [],
+        "randomised": any(one.randomised for _, one in found),
+        "notes": notes(found),
+    }
+
+
+def attack_table(
+    name: str, data: ReportData, found: Sequence[tuple[Model, Attack]], *, first: str = ""
+) -> Table:
+    """One row an attack; ``first`` opens the caption."""
+    rows: list[list[Cell]] = []
+    for model in data.models:
+        own = [one for other, one in found if other is model]
+        rows += [_row(model, one) for one in own]
+        if len(own) > 1 and all(one.goal == "fickle" for one in own):
+            rows.append(_average(model, own))
+    caption = (
+        "Shares with 95 % intervals (Wilson), means with 95 % intervals (Student's t). Inputs that could not "
+        "be attacked or were refused are left out of RAcc and ASR."
+    )
+    return Table(name, first + caption, COLUMNS, rows).without_empty_columns()
+
+
+def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
+    """What must be known before the numbers are used."""
+    said = []
+    for model, one in found:
+        who = f"{model.name}, {one.name}"
+        if one.other_predictor:
+            said.append(f"{who}: attacked with another predictor than the run's own ({one.other_predictor}).")
+        if not one.about.get("complete", True):
+            said.append(f"{who}: the attack is not finished; these are the inputs done so far.")
+        if why := cut_short(one.summary):
+            said.append(f"{who}: {why}; a longer one may succeed.")
+        if why := untried(one.summary):
+            said.append(f"{who}: {why}.")
+    return said
+
+
+def _row(model: Model, one: Attack) -> list[Cell]:
+    summary = one.summary
+    counts = summary["counts"]
+    left_out = {name: counts[name] for name in ("not-attackable", "refused", "error") if counts[name]}
+    note = ", ".join(f"{number:,} {name}" for name, number in left_out.items())
+    return [
+        tables.words(model.name),
+        tables.words(one.name),
+        tables.whole(summary["examples"], note),
+        *(tables.share(summary[name]) for name in ("sacc", "racc", "asr")),
+        *(tables.share(summary.get(name)) for name in ("racc_verified", "asr_verified")),
+        *(tables.mean(summary[name]) for name in ("queries", "forwards", "changed_words")),
+        *(tables.count(summary[name]["value"]) for name in ("similarity", "seconds")),
+    ]
+
+
+def _average(model: Model, own: Sequence[Attack]) -> list[Cell]:
+    """The mean over the attacks, as the last row of a model in the paper's tables."""
+
+    def over(name: str) -> float | None:
+        known = [one.summary[name]["value"] for one in own if one.summary.get(name)]
+        known = [value for value in known if value is not None]
+        return statistics.fmean(known) if len(known) == len(own) else None
+
+    return [
+        tables.words(model.name),
+        tables.words(f"mean of {len(own)}"),
+        tables.NOTHING,
+        *(tables.plain_share(over(n)) for n in ("sacc", "racc", "asr", "racc_verified", "asr_verified")),
+        *(tables.count(over(n)) for n in ("queries", "forwards", "changed_words", "similarity", "seconds")),
+    ]
+
+
+def _beside(data: ReportData, published: Mapping[str, Any]) -> Table:
+    """Published figures, each beside ours for the same task, defence and attack where there is one."""
+    source = str(published.get("source", "published"))
+    columns = [
+        Column(title, numeric=False) for title in ("Task", "Their model", "Defence", "Attack", "Our model")
+    ]
+    for _, title in FIGURES:
+        columns += [Column(f"{title} theirs", meaning=source), Column(f"{title} ours")]
+    rows = []
+    for figure in published.get("figures", ()):
+        model, own = _counterpart(data, figure)
+        row = [
+            tables.words(str(figure.get(key) or tables.ABSENT))
+            for key in ("task", "model", "defence", "attack")
+        ]
+        row.append(tables.words(model.name) if model else tables.NOTHING)
+        for key, _ in FIGURES:
+            theirs = figure.get(key)
+            if key == "avgq":
+                row.append(tables.count(None if theirs is None else float(theirs)))
+                row.append(tables.mean(own.summary["queries"]) if own else tables.NOTHING)
+            else:
+                row.append(tables.plain_share(None if theirs is None else float(theirs) / 100))
+                row.append(tables.share(own.summary[key]) if own else tables.NOTHING)
+        rows.append(row)
+    note = str(published.get("note") or "")
+    caption = f"Theirs: {source}, as published{f' ({note})' if note else ''}. Ours: this report."
+    caption += " Other encoders, data or numbers of inputs give other figures; compare with care."
+    return Table("published", caption, columns, rows)
+
+
+def _counterpart(data: ReportData, figure: Mapping[str, Any]) -> tuple[Model | None, Attack | None]:
+    for model in data.models:
+        if (model.task, model.defence) == (figure.get("task"), figure.get("defence")):
+            for one in model.attacks:
+                if one.name == figure.get("attack"):
+                    return model, one
+    return None, None
+
+
+def _chart(data: ReportData, found: Sequence[tuple[Model, Attack]]) -> charts.Chart | None:
+    rows = []
+    for model, one in sorted(found, key=lambda pair: pair[1].name):
+        kinds = [(False, ""), (True, " re-verified")] if one.randomised else [(False, "")]
+        for verified, words in kinds:
+            racc = one.rate("racc", verified=verified)
+            if racc["value"] is not None:
+                label = f"{one.name}{words} · {model.name}"
+                low, high = racc["interval"]
+                rows.append(Value(label, racc["value"], low, high, slots(data)[model.name]))
+    if len(rows) < 2:
+        return None
+    return charts.values(
+        "racc",
+        "Right answers under each attack",
+        rows,
+        across="RAcc",
+        percent=True,
+        note="With 95 % intervals.",
+    )
+
+
+SECTION = Section("attacks", "Under attack", content)

@@ -1,0 +1,192 @@
+"""What is proved: certified accuracy over the radius by threat, and bounds compared on the same votes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unfooled.records.evidence import Certified, Model, ReportData
+from unfooled.reports import charts, tables
+from unfooled.reports.certified import (
+    RIGHT,
+    at_least,
+    certified_at,
+    changes,
+    curve,
+    grid,
+    other_predictor,
+    sign,
+    threats,
+    truth_known,
+    useful_radius,
+)
+from unfooled.reports.figures import Series
+from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.tables import Column, Table
+
+
+def content(data: ReportData) -> Content:
+    parts = [_threat(data, threat) for threat in threats(data)]
+    if not parts:
+        return None
+    return {
+        "parts": parts,
+        "tables": [table for part in parts for table in part["tables"]],
+        "charts": [chart for part in parts for chart in part["charts"]],
+    }
+
+
+def _threat(data: ReportData, threat: str) -> dict[str, Any]:
+    found = [(model, one) for model in data.models for one in model.certified if one.threat == threat]
+    radius = useful_radius(data, threat)
+    any_one = found[0][1]
+    compared = [(model, one) for model, one in found if len(one.summary["by_bound"]) > 1]
+    drawn = [_curves(data, threat, found)] + [_by_bound(model, one) for model, one in compared]
+    return {
+        "sign": sign(threat),
+        "meaning": any_one.meaning,
+        "not_covered": any_one.about.get("not_covered", ""),
+        "alpha": _alpha(found),
+        "notes": [f"{model.name}: {note}" for model, one in found for note in one.about.get("notes", ())]
+        + [
+            f"{model.name}: the certification is not finished; these are the inputs done so far."
+            for model, one in found
+            if not one.about.get("complete", True)
+        ],
+        "tables": [_table(threat, found, radius)] + ([_bounds(threat, compared)] if compared else []),
+        "charts": [chart for chart in drawn if chart],
+    }
+
+
+def _alpha(found: list[tuple[Model, Certified]]) -> str:
+    """The error rate, or that of each model where they differ."""
+    rates = [(model.name, f"{one.about['sampling']['alpha']:g}") for model, one in found]
+    if len({rate for _, rate in rates}) == 1:
+        return rates[0][1]
+    return ", ".join(f"{rate} ({name})" for name, rate in rates)
+
+
+def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | None) -> Table:
+    unit = found[0][1].summary["unit"]
+    columns = [
+        Column("Model", numeric=False),
+        Column("Inputs", meaning="answered: what all shares are of"),
+        Column("Certified", meaning=f"{RIGHT[truth_known([one for _, one in found])]}, at radius 0"),
+        *([Column(f"Certified {at_least(radius, unit)}", meaning=unit)] if radius is not None else []),
+        Column("Average radius", meaning=f"{unit}; 0 where the answer is wrong or not certified"),
+        Column(
+            "Covers a word",
+            meaning="certified for replacing any one word by any listed substitute with as many tokens; "
+            "substitutes with more or fewer tokens are not covered",
+        ),
+        Column("Abstained"),
+        Column("Ignores an antonym", meaning="certified texts with an antonym inside the threat"),
+        Column("Samples an input"),
+        Column("Seconds an input"),
+    ]
+    rows = []
+    for model, one in found:
+        summary = one.summary
+        answered = summary["inputs"] - summary["counts"]["refused"]
+        labelled = "" if summary["labelled"] else "truth unknown: share certified"
+        refused = summary["counts"]["refused"]
+        rows.append(
+            [
+                tables.words(model.name, _smoothing(model, one)),
+                tables.whole(answered, f"{refused:,} more refused" if refused else ""),
+                tables.share(certified_at(one, 0.0), labelled),
+                *([tables.share(certified_at(one, radius))] if radius is not None else []),
+                tables.mean(summary["average_radius"]),
+                tables.share(summary["words_covered"]["at_least_one"])
+                if "words_covered" in summary
+                else tables.NOTHING,
+                tables.share(summary["abstention"]),
+                tables.share(summary["obstinacy"]["texts"]) if "obstinacy" in summary else tables.NOTHING,
+                tables.mean(summary["samples"]),
+                tables.count(summary["seconds"] / max(1, answered)),
+            ]
+        )
+    caption = f"Certified against {changes(threat)}, with 95 % intervals (Wilson)."
+    return Table(f"certified-{threat}", caption, columns, rows).without_empty_columns()
+
+
+def _smoothing(model: Model, one: Certified) -> str:
+    settings = dict(one.about.get("smoothing", {}))
+    name = settings.pop("name", "")
+    told = [
+        f"{key} {settings[key]}" for key in ("sigma", "masked_share", "kept_share", "kind") if key in settings
+    ]
+    smoothing = ", ".join(filter(None, (str(name), *told)))
+    return smoothing + ("; not the predictor of the run" if other_predictor(model, one) else "")
+
+
+def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
+    names = list(dict.fromkeys(bound for _, one in compared for bound in one.summary["by_bound"]))
+    columns = [Column("Model", numeric=False), *(Column(f"{bound}") for bound in names)]
+    rows = [
+        [tables.words(model.name), *(tables.count(one.summary["by_bound"].get(bound)) for bound in names)]
+        for model, one in compared
+    ]
+    caption = f"Average {sign(threat)} radius by each bound, from the same votes; larger is tighter."
+    return Table(f"bounds-{threat}", caption, columns, rows)
+
+
+def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]]) -> charts.Chart | None:
+    series, bands = [], {}
+    radii = grid([one for _, one in found])
+    if len(radii) < 2:
+        return None
+    for model, one in found:
+        rows = [row for row in curve(one, radii) if row["value"] is not None]
+        if rows:
+            series.append(
+                Series(model.name, [(row["radius"], row["value"]) for row in rows], slots(data)[model.name])
+            )
+            bands[model.name] = [tuple(row["interval"]) for row in rows]
+    if not series:
+        return None
+    counted = found[0][1].summary["unit"] == "words"
+    known = truth_known([one for _, one in found])
+    name = "Certified share" if known == "none" else "Certified accuracy"
+    return charts.lines(
+        f"curve-{threat}",
+        f"{name}, {sign(threat)}",
+        series,
+        over="radius",
+        across=f"radius ({found[0][1].summary['unit']})",
+        up=name.lower(),
+        percent=True,
+        zero=True,
+        steps=not counted,
+        least=1 if counted else 0,
+        bands=bands,  # type: ignore[arg-type]
+        note={
+            "all": "Right and provably so at this radius or more.",
+            "some": "Right, where the truth is known, and provably kept at this radius or more.",
+            "none": "Provably kept at this radius or more; whether it is right is not known.",
+        }[known],
+    )
+
+
+def _by_bound(model: Model, one: Certified) -> charts.Chart | None:
+    names = list(one.summary["by_bound"])
+    radii = sorted({radius for bound in names for radius in grid([one], bound)})
+    if len(radii) < 2:
+        return None
+    series = [
+        Series(bound, [(row["radius"], row["value"]) for row in curve(one, radii, bound)], slot)
+        for slot, bound in enumerate(names, start=1)
+    ]
+    return charts.lines(
+        f"bounds-{one.threat}-{model.name}",
+        f"{model.name}: bounds on the same votes, {sign(one.threat)}",
+        series,
+        over="radius",
+        across=f"radius ({one.summary['unit']})",
+        up="certified accuracy" if one.summary["labelled"] else "certified share",
+        percent=True,
+        zero=True,
+        steps=one.summary["unit"] != "words",
+    )
+
+
+SECTION = Section("certified", "What is proved", content)

@@ -1,0 +1,182 @@
+"""The example browser: every attacked, certified and predicted text with what each model made of it.
+
+The page gets the records as data and a small script shows them, so a thousand texts stay light. Without a
+script some texts that changed an answer are listed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from unfooled.records.evidence import Attack, Certified, Model, ReportData
+from unfooled.records.textattack import word_edits
+from unfooled.reports.formatting import visible
+from unfooled.reports.marked import highlighted
+from unfooled.reports.section import Content, Section
+
+MAX_TEXT = 4000
+"""Characters of a text that are shown."""
+MAX_BYTES = 3_200_000
+"""Of all records together; further texts stay in the journals."""
+MAX_LISTED = 20
+
+OUTCOMES = {
+    "fooled": "fooled",
+    "once": "fooled once, not confirmed",
+    "held": "held",
+    "skipped": "wrong without attack",
+    "not-attackable": "nothing to change",
+    "refused": "refused",
+    "error": "attack broke",
+    "certified": "certified, right",
+    "certified-wrong": "certified, wrong",
+    "certified-unknown": "certified",
+    "abstained": "not certified",
+    "right": "clean text, right",
+    "wrong": "clean text, wrong",
+    "none": "clean text, no answer",
+    "unknown": "clean text, truth not given",
+}
+"""What can become of a text, in words."""
+
+Record = dict[str, Any]
+Key = tuple[str, ...]
+
+
+def content(data: ReportData) -> Content:
+    if not data.attacked and not data.certified:
+        return None
+    texts: dict[Key, Record] = {}
+    for number, model in enumerate(data.models):
+        for key, truth, row, record in _records(model):
+            item = texts.setdefault(
+                key, {"text": [visible(t[:MAX_TEXT]) for t in key], "truth": truth, "row": row}
+            )
+            if any(len(text) > MAX_TEXT for text in key):
+                item["cut"] = True
+            item.setdefault("records", []).append({"model": number, **record})
+    kept, size = [], 0
+    for item in texts.values():
+        size += len(json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MAX_BYTES:
+            break
+        kept.append(item)
+    every = [record for item in kept for record in item["records"]]
+    return {
+        "total": len(texts),
+        "shown": len(kept),
+        "listed": list(_listed(data)),
+        "payload": {
+            "models": [model.name for model in data.models],
+            "ways": list(dict.fromkeys(record["way"] for record in every)),
+            "outcomes": {
+                name: OUTCOMES[name] for name in OUTCOMES if any(r["outcome"] == name for r in every)
+            },
+            "items": kept,
+        },
+    }
+
+
+def _records(model: Model) -> Iterator[tuple[Key, str | None, int | None, Record]]:
+    """(text or texts, truth, row, what became of it)."""
+    for attack in model.attacks:
+        for outcome in attack.outcomes:
+            truth = None if outcome.truth is None else _label(attack, outcome.truth)
+            yield tuple(outcome.original), truth, outcome.row, _attacked(attack, outcome)
+    for found in model.certified:
+        for certificate in found.certificates:
+            yield tuple(certificate.texts), certificate.truth, certificate.row, _proved(found, certificate)
+    for sample in model.run.samples if model.run else ():
+        key = (sample.text,) if sample.pair is None else (sample.text, sample.pair)
+        yield key, sample.truth, None, _predicted(sample)
+
+
+def _label(attack: Attack, number: int | None) -> str | None:
+    return None if number is None or not 0 <= number < len(attack.labels) else str(attack.labels[number])
+
+
+def _attacked(attack: Attack, outcome: Any) -> Record:
+    name = {"success": "fooled" if outcome.verified else "once", "failed": "held"}
+    record: Record = {
+        "way": attack.name,
+        "outcome": name.get(outcome.status, outcome.status),
+        "before": _label(attack, outcome.first_label),
+        "queries": outcome.queries,
+        "forwards": outcome.forwards,
+    }
+    if attack.goal == "obstinate":
+        record["obstinate"] = True
+    if outcome.perturbed is not None:
+        record["after"] = _label(attack, outcome.label)
+        record["edits"] = [
+            [edit.original_place[0], edit.original_place[1], edit.original_place[2], visible(edit.after)]
+            for which, pair in enumerate(zip(outcome.original, outcome.perturbed, strict=True))
+            for edit in word_edits(which, *pair)
+            if edit.original_place[2] <= MAX_TEXT
+        ]
+    if outcome.fresh_successes is not None:
+        record["fresh"] = [outcome.fresh_successes, outcome.fresh_total]
+    if outcome.similarity is not None:
+        record["similarity"] = round(outcome.similarity, 3)
+    if outcome.message:
+        record["message"] = visible(outcome.message)
+    return record
+
+
+def _proved(found: Certified, certificate: Any) -> Record:
+    outcome = certificate.status
+    if outcome == "certified" and certificate.correct is not True:
+        outcome = "certified-unknown" if certificate.correct is None else "certified-wrong"
+    record: Record = {
+        "way": f"certificate, {found.threat}",
+        "outcome": outcome,
+        "sentence": visible(certificate.sentence or certificate.message),
+    }
+    if certificate.votes:
+        record["votes"] = [{label: votes for label, votes in certificate.votes.items() if votes}]
+    if certificate.antonym_examples:
+        record["antonyms"] = [list(pair) for pair in certificate.antonym_examples]
+    return record
+
+
+def _predicted(sample: Any) -> Record:
+    record: Record = {"way": "clean text", "outcome": sample.outcome, "before": sample.label}
+    if sample.votes:
+        record["votes"] = [dict(stage) for stage in sample.votes]
+    if sample.masked:
+        record["masked"] = [list(span) for span in sample.masked if span[2] <= MAX_TEXT]
+    if sample.forwards:
+        record["forwards"] = sample.forwards
+    if sample.refused:
+        record["message"] = visible(sample.refused)
+    return record
+
+
+def _listed(data: ReportData) -> Iterator[Record]:
+    """Some successes of every attack, with what changed marked, for pages without a script."""
+    attacks = [(model, one) for model in data.models for one in model.attacks]
+    each = max(1, MAX_LISTED // max(1, len(attacks)))
+    for model, attack in attacks:
+        for outcome in [one for one in attack.outcomes if one.verified][:each]:
+            edits = [
+                word_edits(which, *pair)
+                for which, pair in enumerate(zip(outcome.original, outcome.perturbed, strict=True))
+            ]
+            yield {
+                "who": f"{model.name}, {attack.name}",
+                "before": _label(attack, outcome.first_label),
+                "after": _label(attack, outcome.label),
+                "original": [
+                    highlighted(text, [edit.original_place[1:] for edit in own])
+                    for text, own in zip(outcome.original, edits, strict=True)
+                ],
+                "perturbed": [
+                    highlighted(text, [edit.perturbed_place[1:] for edit in own])
+                    for text, own in zip(outcome.perturbed, edits, strict=True)
+                ],
+            }
+
+
+SECTION = Section("examples", "Examples", content)

@@ -1,0 +1,118 @@
+"""Hidden states: how far an attack moves them layer by layer (Moon et al. 2023, Figure 2), and a map of the
+final states of clean, fickle and obstinate texts (Chen et al. 2022, Figure 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unfooled.records.evidence import Model, ReportData
+from unfooled.reports import charts, tables
+from unfooled.reports.figures import SLOTS, Series
+from unfooled.reports.point_figures import Point
+from unfooled.reports.section import Content, Section
+from unfooled.reports.tables import Column, Table
+
+KINDS = ("clean", "fickle", "obstinate")
+MEASURES = (
+    ("l2", "L2 distance between clean and attacked", "L2 distance"),
+    ("cosine", "Cosine similarity of clean and attacked", "cosine similarity"),
+)
+
+
+def content(data: ReportData) -> Content:
+    models = [model for model in data.models if model.representations]
+    drift = [(model, one) for model in models for one in (model.representations or {}).get("drift", ())]
+    drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, *measure))]
+    maps = [chart for model in models if (chart := _map(model))]
+    if not drift and not maps:
+        return None
+    notes = [
+        f"{model.name}, {one['attack']}: these texts were made for other weights than the run's."
+        for model, one in drift
+        if one.get("transfer")
+    ]
+    return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps, "notes": notes}
+
+
+def _drift_chart(
+    drift: list[tuple[Model, dict[str, Any]]], key: str, title: str, up: str
+) -> charts.Chart | None:
+    if not drift:
+        return None
+    # Models of different depth share one axis, that of the deepest.
+    layers = max((list((model.representations or {})["layers"]) for model, _ in drift), key=len)
+    series, bands = [], {}
+    for number, (model, one) in enumerate(drift):
+        name = f"{model.name} · {one['attack']}"
+        series.append(Series(name, list(enumerate(map(float, one[key]))), number % SLOTS + 1))
+        if one.get(f"{key}_interval"):
+            bands[name] = [tuple(pair) for pair in one[f"{key}_interval"]]
+    whole = bands if len(bands) == len(series) else None
+    return charts.lines(
+        f"drift-{key}",
+        title,
+        series,
+        over="layer",
+        up=up,
+        names=layers,
+        bands=whole,  # type: ignore[arg-type]
+    )
+
+
+def _table(drift: list[tuple[Model, dict[str, Any]]]) -> Table:
+    columns = [
+        Column("Model", numeric=False),
+        Column("Attack", numeric=False),
+        Column("Inputs"),
+        Column("L2, first block"),
+        Column("L2, last block"),
+        Column("Cosine, first block"),
+        Column("Cosine, last block"),
+    ]
+    rows = [
+        [
+            tables.words(model.name),
+            tables.words(str(one["attack"])),
+            tables.whole(one["inputs"]),
+            *(_at(one, key, place) for key in ("l2", "cosine") for place in (1, -1)),  # 0: embeddings
+        ]
+        for model, one in drift
+    ]
+    caption = "How far attacked texts lie from their clean originals inside the model, with 95 % intervals."
+    return Table("drift", caption, columns, rows)
+
+
+def _at(one: dict[str, Any], key: str, place: int) -> tables.Cell:
+    intervals = one.get(f"{key}_interval")
+    found = {
+        "value": one[key][place],
+        "n": one["inputs"],
+        "interval": intervals[place] if intervals else None,
+    }
+    return tables.mean(found)
+
+
+def _map(model: Model) -> charts.Chart | None:
+    found = (model.representations or {}).get("map") or {}
+    ordered = sorted(found.get("points", ()), key=lambda point: (KINDS.index(point["kind"]), point["label"]))
+    if not ordered:
+        return None
+    labels = [f"{point['kind']}, {point['label']}" for point in ordered]
+    colours = {label: number % SLOTS + 1 for number, label in enumerate(dict.fromkeys(labels))}
+    points = [
+        Point(label, float(point["x"]), float(point["y"]), colours[label])
+        for label, point in zip(labels, ordered, strict=True)
+    ]
+    first, second = (f" ({share:.0%} of the variance)" for share in found["explained"][:2])
+    return charts.scatter(
+        f"map-{model.name}",
+        f"{model.name}: final states",
+        points,
+        across=f"first component{first}",
+        up=f"second component{second}",
+        named=False,
+        note=f"{found['method']}." if found.get("method") else "",
+    )
+
+
+SECTION = Section("hidden", "Inside the model", content)

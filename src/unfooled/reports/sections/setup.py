@@ -1,0 +1,13 @@
+"""Configuration as given, settings in force, versions; the template reads them from the runs."""
+
+from __future__ import annotations
+
+from unfooled.records.evidence import ReportData
+from unfooled.reports.section import Content, Section
+
+
+def content(data: ReportData) -> Content:
+    return {} if data.runs else None
+
+
+SECTION = Section("setup", "Configuration and versions", content)

@@ -1,0 +1,170 @@
+"""Stability: accuracy over repeated evaluations (Moon et al. 2023, Figure 4) and over seeds (Table 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import yaml
+
+from unfooled.records.evidence import Model, ReportData
+from unfooled.reports import charts, tables
+from unfooled.reports.point_figures import Value
+from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.tables import Cell, Column, Table
+from unfooled.statistics.spread import spread
+
+MOST_MARKS = 200
+
+
+def content(data: ReportData) -> Content:
+    repeated = [model for model in data.models if model.stability]
+    families = seed_families(data)
+    if not repeated and not families:
+        return None
+    chart = _chart(data, repeated)
+    found = [_repeats(repeated)] if repeated else []
+    return {
+        "tables": found + ([_seeds(families)] if families else []),
+        "charts": [chart] if chart else [],
+        "fixed": [model.name for model in repeated if model.stability and not model.stability["random"]],
+        "seeds": bool(families),
+    }
+
+
+def seed_families(data: ReportData) -> dict[str, list[Model]]:
+    """Runs that differ by their seed only, two or more, by the names they share."""
+    groups: dict[str, list[Model]] = {}
+    for model in data.models:
+        if model.run and (key := _without_seed(model.run.config_text)):
+            groups.setdefault(key, []).append(model)
+    found = [group for group in groups.values() if len({_seed(m) for m in group}) > 1]
+    return {f"{group[0].defence} on {group[0].task}, like {group[0].name}": group for group in found}
+
+
+def _without_seed(text: str) -> str:
+    config = _config(text)
+    return repr(sorted((key, repr(value)) for key, value in config.items() if key != "seed"))
+
+
+def _config(text: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _seed(model: Model) -> Any:
+    return _config(model.run.config_text).get("seed") if model.run else None
+
+
+def _repeats(models: Sequence[Model]) -> Table:
+    columns = [
+        Column("Model", numeric=False),
+        Column("Inputs"),
+        Column("Repeats"),
+        Column("Mean accuracy"),
+        Column("Std", meaning="standard deviation over the repeats"),
+        Column("Least"),
+        Column("Most"),
+        Column("Answers that changed", meaning="inputs that did not get the same answer every time"),
+        Column("Agreement", meaning="share of an input's most frequent answer, mean over the inputs"),
+    ]
+    rows = []
+    for model in models:
+        found = model.stability or {}
+        accuracy = found["accuracy"]
+        changed = {
+            "value": found["changed_share"],
+            "interval": found["changed_interval"],
+            "n": found["inputs"],
+        }
+        unfinished = "" if found.get("complete", True) else "not finished"
+        rows.append(
+            [
+                tables.words(model.name),
+                tables.whole(found["inputs"]),
+                tables.whole(found["repeats"], unfinished),
+                tables.plain_share(accuracy["mean"]),
+                _points(accuracy["std"]),
+                tables.plain_share(accuracy["min"]),
+                tables.plain_share(accuracy["max"]),
+                tables.share(changed),
+                tables.plain_share(found["agreement"]),
+            ]
+        )
+    caption = "The same inputs evaluated many times, each time under fresh noise and masks."
+    return Table("stability", caption, columns, rows)
+
+
+def _points(value: float | None) -> Cell:
+    """A spread of shares, in percentage points."""
+    return tables.NOTHING if value is None else Cell(value, f"{value * 100:.2f} points")
+
+
+def _seeds(families: dict[str, list[Model]]) -> Table:
+    columns = [
+        Column("Runs", numeric=False),
+        Column("Measure", numeric=False),
+        Column("Seeds"),
+        Column("Mean"),
+        Column("Std", meaning="sample standard deviation over the seeds"),
+        Column("Least"),
+        Column("Most"),
+    ]
+    rows = []
+    for name, group in families.items():
+        attacks = list(dict.fromkeys(one.name for model in group for one in model.of_goal("fickle")))
+        measures: list[tuple[str, Callable[[Model], float | None]]] = [
+            ("SAcc, whole test set", lambda model: model.run.accuracy if model.run else None)
+        ]
+        measures += [(f"RAcc, {attack}", _racc_of(attack)) for attack in attacks]
+        for title, measure in measures:
+            known = [value for model in group if (value := measure(model)) is not None]
+            if len(known) < 2:
+                continue
+            found = spread(known)
+            rows.append(
+                [
+                    tables.words(name),
+                    tables.words(title),
+                    tables.whole(found["n"]),
+                    tables.plain_share(found["mean"]),
+                    _points(found["std"]),
+                    tables.plain_share(found["min"]),
+                    tables.plain_share(found["max"]),
+                ]
+            )
+    return Table("seeds", "Trained again with other seeds and nothing else changed.", columns, rows)
+
+
+def _racc_of(attack: str) -> Callable[[Model], float | None]:
+    def measure(model: Model) -> float | None:
+        own = next((one for one in model.of_goal("fickle") if one.name == attack), None)
+        return None if own is None else own.rate("racc")["value"]
+
+    return measure
+
+
+def _chart(data: ReportData, models: Sequence[Model]) -> charts.Chart | None:
+    rows = []
+    for model in models:
+        found = model.stability or {}
+        accuracy, marks = found["accuracy"], found["accuracies"][:MOST_MARKS]
+        if found["random"] and len(marks) > 1:
+            slot = slots(data)[model.name]
+            rows.append(Value(model.name, accuracy["median"], slot=slot, marks=marks))
+    if not rows:
+        return None
+    return charts.values(
+        "stability",
+        "Accuracy over repeated evaluations",
+        rows,
+        across="accuracy",
+        percent=True,
+        note="Each tick is one evaluation of all inputs; the dot is their median.",
+    )
+
+
+SECTION = Section("stability", "Stability", content)

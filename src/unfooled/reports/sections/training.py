@@ -1,0 +1,27 @@
+"""Loss and dev accuracy over the epochs, drawn where there are two points or more."""
+
+from __future__ import annotations
+
+from unfooled.records.evidence import ReportData
+from unfooled.reports import charts
+from unfooled.reports.figures import Series
+from unfooled.reports.section import Content, Section, slots
+
+CURVES = (("Training loss", "losses", False), ("Dev accuracy", "dev", True))
+
+
+def content(data: ReportData) -> Content:
+    drawn = []
+    for title, name, percent in CURVES:
+        series = [
+            Series(run.name, getattr(run, name), slots(data)[run.name])
+            for run in data.runs
+            if len(getattr(run, name)) > 1
+        ]
+        if series:
+            drawn.append(charts.lines(name, title, series, over="epoch", percent=percent))
+    best = [(run, *max(run.dev, key=lambda point: point[1])) for run in data.runs if run.dev]
+    return {"charts": drawn, "best": best} if drawn or best else None
+
+
+SECTION = Section("training", "Training", content)

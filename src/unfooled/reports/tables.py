@@ -1,0 +1,113 @@
+"""A table of results, independent of how it is written: page, Markdown, CSV, JSON and LaTeX show the same.
+
+A cell has its number (to sort and compute with), its interval where there is one, and the words that are
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from unfooled.reports.formatting import duration as _duration
+from unfooled.reports.formatting import number as _number
+from unfooled.reports.formatting import percent as _percent
+
+ABSENT = "–"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry. ``value`` is a number, a name, or None where nothing was measured; parts of a note are
+    separated by ``; ``."""
+
+    value: float | str | None
+    text: str
+    note: str = ""
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    figure: Markup | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and what it means if that is not plain."""
+
+    title: str
+    numeric: bool = True
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under headings; ``name`` tells tables apart in files."""
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"table {self.name}: {len(row)} cells under {len(self.columns)} headings")
+
+    def without_empty_columns(self) -> Table:
+        """Columns in which nothing was measured are left out."""
+        kept = [i for i in range(len(self.columns)) if any(row[i].value is not None for row in self.rows)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return Table(self.name, self.caption, [self.columns[i] for i in kept], rows)
+
+
+NOTHING = Cell(None, ABSENT)
+
+
+def words(text: str, note: str = "") -> Cell:
+    return Cell(text, text, note)
+
+
+def share(rate: Mapping[str, Any] | None, note: str = "") -> Cell:
+    """A proportion as made by :func:`unfooled.statistics.intervals.rate`, in percent with its interval."""
+    if rate is None or rate["value"] is None:
+        return NOTHING
+    low, high = rate["interval"] or (None, None)
+    between = "" if low is None or high is None else f"{low * 100:.1f}–{_percent(high)}"
+    return Cell(
+        rate["value"],
+        _percent(rate["value"]),
+        "; ".join(filter(None, (between, note))),
+        low=low,
+        high=high,
+        n=rate.get("n"),
+    )
+
+
+def plain_share(value: float | None, note: str = "") -> Cell:
+    """A proportion without an interval."""
+    return NOTHING if value is None else Cell(value, _percent(value), note)
+
+
+def mean(found: Mapping[str, Any] | None) -> Cell:
+    """A mean with ``value``, ``n`` and, where it is known, ``interval``."""
+    if found is None or found["value"] is None:
+        return NOTHING
+    low, high = found.get("interval") or (None, None)
+    between = "" if low is None or high is None else f"{_number(low)}–{_number(high)}"
+    return Cell(found["value"], _number(found["value"]), between, low=low, high=high, n=found["n"])
+
+
+def count(value: float | None, note: str = "") -> Cell:
+    """A number that needs no interval."""
+    return NOTHING if value is None else Cell(value, _number(value), note)
+
+
+def whole(value: int | None, note: str = "") -> Cell:
+    return NOTHING if value is None else Cell(value, f"{value:,}", note)
+
+
+def seconds(value: float | None, note: str = "") -> Cell:
+    return NOTHING if value is None else Cell(value, _duration(value), note)

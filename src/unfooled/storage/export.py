@@ -1,0 +1,145 @@
+"""Outcomes of attacks as a file for other tools: JSON lines, CSV or Parquet, one row an example."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unfooled.errors import UsageError, UserError
+from unfooled.records.outcome import Outcome
+from unfooled.storage.files import write_text
+
+SUFFIXES = (".csv", ".jsonl", ".parquet")
+
+
+def check_export(path: str | Path) -> Path:
+    """The path, if its ending names a format that can be written."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            f"--export {path}: the name must end in {', '.join(SUFFIXES)}, which says the format."
+        )
+    return path
+
+
+def export_outcomes(
+    path: str | Path, attacks: Mapping[str, Sequence[Outcome]], labels: Sequence[str]
+) -> None:
+    """Write the outcomes of one or more recipes; the file is whole or absent.
+
+    >>> export_outcomes("results.csv", {"pwws": report.outcomes}, report.labels)
+    """
+    path = check_export(path)
+    rows = [_row(recipe, one, labels) for recipe, outcomes in attacks.items() for one in outcomes]
+    if path.suffix.lower() == ".jsonl":
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    elif path.suffix.lower() == ".csv":
+        file = io.StringIO()
+        writer = csv.DictWriter(file, fieldnames=list(_COLUMNS), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, "changes": json.dumps(row["changes"], ensure_ascii=False)} for row in rows)
+        write_text(path, file.getvalue())
+    else:
+        _write_parquet(path, rows)
+
+
+_COLUMNS = {
+    "recipe": "string",
+    "row": "int64",
+    "status": "string",
+    "label": "string",
+    "text": "string",
+    "text_pair": "string",
+    "first_answer": "string",
+    "answer": "string",
+    "perturbed": "string",
+    "perturbed_pair": "string",
+    "changes": "changes",
+    "words": "int64",
+    "changed_words": "int64",
+    "queries": "int64",
+    "forwards": "int64",
+    "similarity": "double",
+    "pos_valid": "bool",
+    "verified": "bool",
+    "fresh_successes": "int64",
+    "fresh_total": "int64",
+    "budget_spent": "bool",
+    "limit_hit": "string",
+    "tried": "bool",
+    "seconds": "double",
+    "message": "string",
+}
+
+
+def _row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]:
+    success = outcome.status == "success"
+    text, pair = _two(outcome.original)
+    perturbed, perturbed_pair = _two(outcome.perturbed or ())
+    return {
+        "recipe": recipe,
+        "row": outcome.row,
+        "status": outcome.status,
+        "label": _named(outcome.truth, labels),
+        "text": text,
+        "text_pair": pair,
+        "first_answer": _named(outcome.first_label, labels),
+        "answer": _named(outcome.label, labels),
+        "perturbed": perturbed,
+        "perturbed_pair": perturbed_pair,
+        "changes": [[_clean(change.before), _clean(change.after)] for change in outcome.changes],
+        "words": outcome.words,
+        "changed_words": len(outcome.changes) if success else None,
+        "queries": outcome.queries,
+        "forwards": outcome.forwards,
+        "similarity": outcome.similarity,
+        "pos_valid": outcome.pos_valid,
+        "verified": outcome.verified if success else None,
+        "fresh_successes": outcome.fresh_successes,
+        "fresh_total": outcome.fresh_total,
+        "budget_spent": outcome.budget_spent,
+        "limit_hit": outcome.limit_hit or None,
+        "tried": outcome.tried,
+        "seconds": outcome.seconds,
+        "message": _clean(outcome.message),
+    }
+
+
+def _two(texts: Sequence[str]) -> tuple[str | None, str | None]:
+    first, second, *_ = (*map(_clean, texts), None, None)
+    return first, second
+
+
+def _named(number: int | None, labels: Sequence[str]) -> str | None:
+    if number is None:
+        return None
+    return labels[number] if number < len(labels) else str(number)
+
+
+def _clean(text: str) -> str:
+    """Half characters (of refused rows) cannot be written."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = {"changes": pa.list_(pa.list_(pa.string()))}
+    schema = pa.schema(
+        [(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
+    )
+    table = pa.Table.from_pylist(list(rows), schema=schema)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, beside)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise UserError(f"Cannot write {path}: {error}. Choose another place or make room.") from error

@@ -1,0 +1,1 @@
+"""How text is cut into words, and how words are changed: one definition for all rooms."""

@@ -1,0 +1,186 @@
+"""RSMI's two-step prediction against a literal transcription of its Algorithm 1."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from scipy.stats import binom
+
+from tiny_models import TEXTS, sentences, tiny_classifier
+from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier
+from unfooled.predictors import TwoStep
+from unfooled.predictors.ballots import Ballot
+from unfooled.predictors.masking import Masking, Plan, make_plan
+from unfooled.predictors.two_step import votes_to_pass
+
+LOUD = TwoStep(sigma=1.0, noise_layers=(0, 1), masked_tokens=2, candidates=4, second_votes=21)
+"""Noise so strong that many first votes are not unanimous."""
+
+
+def one_vote(classifier: TextClassifier, item: Encoded, ballot: Ballot, noise: Noise) -> torch.Tensor:
+    """One noisy forward pass of one masked input, by itself."""
+    batch = classifier.batch([item.with_masked(ballot.masked, classifier.mask_token_id)])
+    with torch.no_grad():
+        return classifier.forward(batch, sampler=KeyedNoise(noise, [ballot.key]), sites=noise.sites).logits[0]
+
+
+def algorithm_1(
+    classifier: TextClassifier, item: Encoded, predictor: TwoStep, seed: int
+) -> tuple[int, list[torch.Tensor], list[torch.Tensor]]:
+    """Every vote cast, one after another; the label and the logits of both stages."""
+    noise = Noise(predictor.sigma, predictor.noise_layers)
+    plan = plan_for(classifier, [item], predictor, seed)
+    first = [one_vote(classifier, item, plan.top(0, i), noise) for i in range(predictor.first_votes)]
+    votes = counts(first, classifier.num_labels)
+    if binom.cdf(max(votes), predictor.first_votes, 0.5) > predictor.alpha:
+        return votes.index(max(votes)), first, []
+    second = [one_vote(classifier, item, plan.sampled(0, i), noise) for i in range(predictor.second_votes)]
+    votes = counts(second, classifier.num_labels)
+    return votes.index(max(votes)), first, second
+
+
+def plan_for(classifier: TextClassifier | None, items: list[Encoded], predictor: TwoStep, seed: int) -> Plan:
+    """The keyed draws that the predictor uses."""
+    return make_plan(
+        classifier,  # type: ignore[arg-type]
+        items,
+        seed=seed,
+        noise=Noise(predictor.sigma, predictor.noise_layers),
+        masking=predictor.masking,
+        masked_tokens=predictor.masked_tokens,
+        candidates=predictor.candidates,
+        saliency_draws=predictor.saliency_draws,
+    )
+
+
+def counts(logits: Sequence[Any], classes: int) -> list[int]:
+    tally = Counter(max(range(classes), key=row.__getitem__) for row in logits)
+    return [tally[label] for label in range(classes)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "masking", "first_votes"),
+    [(2, "gradient", 5), (3, "gradient", 9), (2, "none", 5), (3, "random", 5)],
+)
+def test_it_is_algorithm_1(labels: int, masking: Masking, first_votes: int) -> None:
+    """The same label, stage and votes as one forward after another, on a model whose votes split."""
+    classifier = tiny_classifier("bert", labels=labels, seed=labels, num_hidden_layers=2)
+    settings = {"noise_layers": (0,), "second_votes": 14, "alpha": 0.9, "masking": masking}
+    predictor = TwoStep(sigma=1.2, first_votes=first_votes, **settings)
+    stages = set()
+    for seed in range(2):
+        encoded = classifier.encode(sentences(8, seed=seed))
+        for item, decision in zip(encoded, predictor.decide(classifier, encoded, seed=seed), strict=True):
+            label, first, second = algorithm_1(classifier, item, predictor, seed)
+            assert decision.label == label
+            assert decision.stage == (2 if second else 1)
+            saliency = 1 if masking == "gradient" else 0
+            assert decision.forwards == saliency + sum(map(sum, decision.votes))
+            for counted, cast in zip(decision.votes, (first, second), strict=False):
+                assert list(counted) == counts(cast[: sum(counted)], labels)
+            stages.add(decision.stage)
+    assert 2 in stages, "the votes must split for this test to mean anything"
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("first_votes", [2, 5, 9])
+@pytest.mark.parametrize("second_votes", [1, 7, 8, 50])
+def test_saving_votes_never_changes_the_label(
+    monkeypatch: pytest.MonkeyPatch, labels: int, first_votes: int, second_votes: int
+) -> None:
+    """Hundreds of made-up votes, close and clear ones, ties among them."""
+
+    def made_up(ballot: Ballot) -> list[float]:
+        chooser = random.Random(ballot.key)
+        leaning = 1 + ballot.owner % 4
+        label = chooser.choices(range(labels), weights=[leaning, *[1] * (labels - 1)])[0]
+        return [float(index == label) for index in range(labels)]
+
+    monkeypatch.setattr(
+        "unfooled.predictors.ballots.cast",
+        lambda _, __, ballots, ___: [made_up(ballot) for ballot in ballots],
+    )
+    predictor = TwoStep(first_votes=first_votes, second_votes=second_votes, masking="none", alpha=0.9)
+    encoded = [Encoded((number,), (0,), (True,), ((0, 0, 1),)) for number in range(80)]
+    plan = plan_for(None, encoded, predictor, 0)
+    passes = [binom.cdf(count, first_votes, 0.5) > 0.9 for count in range(first_votes + 1)]
+    for owner, decision in enumerate(predictor.decide(SimpleNamespace(num_labels=labels), encoded)):
+        first, second = (
+            [made_up(stage(owner, draw)) for draw in range(votes)]
+            for stage, votes in ((plan.top, first_votes), (plan.sampled, second_votes))
+        )
+        stands = passes[max(counts(first, labels))]
+        final = counts(first if stands else second, labels)
+        assert decision.label == final.index(max(final))
+        assert decision.stage == (1 if stands else 2)
+
+
+def test_mean_logit_casts_every_ballot_and_averages_logits(two_classes: TextClassifier) -> None:
+    predictor = TwoStep(sigma=1.2, noise_layers=(0,), second_votes=9, output="mean-logit")
+    encoded = two_classes.encode(sentences(10))
+    stages = set()
+    for item, decision in zip(encoded, predictor.decide(two_classes, encoded, seed=4), strict=True):
+        _, first, second = algorithm_1(two_classes, item, predictor, 4)
+        expected = torch.stack(second or first).mean(dim=0).softmax(dim=-1)
+        assert decision.scores == pytest.approx(expected.tolist(), abs=1e-5)
+        assert decision.label == int(expected.argmax())
+        assert decision.forwards == 1 + 5 + (9 if second else 0)
+        assert [sum(votes) for votes in decision.votes] == ([5, 9] if second else [5])
+        stages.add(decision.stage)
+    assert stages == {1, 2}
+
+
+def test_five_votes_at_098_must_be_unanimous() -> None:
+    assert votes_to_pass(5, 0.98) == 5
+
+
+@pytest.mark.parametrize("votes", [1, 2, 5, 8, 21, 50])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.9, 0.98, 0.999, 1.0])
+def test_votes_to_pass_is_the_binomial_test_of_the_authors(votes: int, alpha: float) -> None:
+    passing = [count for count in range(votes + 1) if binom.cdf(count, votes, 0.5) > alpha]
+    assert votes_to_pass(votes, alpha) == (passing[0] if passing else votes + 1)
+
+
+def test_unanimous_first_vote_skips_the_second_stage(bert: TextClassifier) -> None:
+    quiet = TwoStep(sigma=0.0, noise_layers=(0,))
+    for decision in quiet.decide(bert, bert.encode(TEXTS)):
+        assert decision.stage == 1
+        assert sorted(decision.votes[0]) == [0, 0, 5]
+        assert decision.forwards == 1 + 5
+        assert max(decision.scores) == 1.0
+
+
+def test_a_split_first_vote_runs_the_second_stage(two_classes: TextClassifier) -> None:
+    decisions = LOUD.decide(two_classes, two_classes.encode(sentences(30)))
+    split = [decision for decision in decisions if 5 not in decision.votes[0]]
+    assert 0 < len(split) < len(decisions)
+    assert all(decision.stage == 2 and decision.forwards > 1 + 2 + 11 - 1 for decision in split)
+    assert all(decision.stage == 1 for decision in decisions if 5 in decision.votes[0])
+
+
+def test_a_second_vote_ends_after_three_quarters_only_where_the_rest_cannot_change_it(
+    two_classes: TextClassifier,
+) -> None:
+    voting = TwoStep(sigma=1.0, noise_layers=(0, 1), second_votes=20)
+    decisions = voting.decide(two_classes, two_classes.encode(sentences(60)))
+    tallies = [decision.votes[1] for decision in decisions if decision.stage == 2]
+    assert {sum(tally) for tally in tallies} == {15, 20}
+    # With five ballots left; class 0 wins a tie.
+    stopped = [tally for tally in tallies if sum(tally) == 15]
+    assert all(tally[0] >= tally[1] + 5 or tally[1] > tally[0] + 5 for tally in stopped)
+
+
+def test_abstention_counts_every_vote_of_the_second_stage(two_classes: TextClassifier) -> None:
+    """A share or a significance needs the whole vote, not only its winner."""
+    careful = TwoStep(sigma=1.0, noise_layers=(0, 1), second_votes=21, abstain_error_rate=0.05)
+    decisions = careful.decide(two_classes, two_classes.encode(sentences(30)))
+    second = [decision for decision in decisions if decision.stage == 2]
+    assert second
+    assert all(sum(decision.votes[1]) == 21 for decision in second)
+    assert {decision.abstained for decision in second} == {True, False}
