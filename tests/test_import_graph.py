@@ -1,4 +1,4 @@
-"""Data flows one way: each room imports only the rooms that docs/architecture.md lets it use."""
+"""Data flows one way: each room imports only the rooms that docs/floor-plan.toml lets it use."""
 
 from __future__ import annotations
 
@@ -9,28 +9,12 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "unfooled"
-COMMON = {"errors", "settings", ""}  # "" is the package itself (its version)
-MAY_USE = {
-    "statistics": set(),
-    "words": set(),
-    "records": {"statistics", "words"},
-    "assets": set(),
-    "hub": {"assets"},
-    "lexicon": {"assets", "hub", "words"},
-    "data": {"assets", "records", "statistics"},
-    "models": {"hub", "records"},
-    "predictors": {"hub", "lexicon", "models", "records", "statistics", "words"},
-    "attacks": {"assets", "hub", "lexicon", "models", "predictors", "records", "words"},
-    "certificates": {"hub", "lexicon", "models", "predictors", "records", "statistics", "words"},
-    "defences": {"attacks", "hub", "lexicon", "models", "predictors", "words"},
-    "storage": {"hub", "records"},
-    "training": {"data", "defences", "hub", "models", "predictors", "records", "statistics", "storage"},
-    "reports": {"records", "statistics", "words"},
-}
-MAY_USE["api"] = set(MAY_USE)
-MAY_USE["benchmarks"] = set(MAY_USE)
-MAY_USE["cli"] = set(MAY_USE)
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "unfooled"
+COMMON = {"errors", "registry", "settings", ""}  # "" is the package itself (its version)
+
+sys.path.insert(0, str(ROOT / "docs" / "figures"))
+import floor_plan  # noqa: E402
 
 
 def rooms() -> list[str]:
@@ -59,7 +43,7 @@ def imported_rooms(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("room", rooms())
 def test_room_imports_only_what_it_may_use(room: str) -> None:
-    allowed = MAY_USE[room] | COMMON | {room}
+    allowed = floor_plan.law()[room] | COMMON | {room}
     for path in sorted((PACKAGE / room).rglob("*.py")):
         too_much = imported_rooms(path) - allowed
         assert not too_much, f"{path.relative_to(PACKAGE)} imports {sorted(too_much)}"
@@ -83,3 +67,19 @@ def test_import_does_not_load_torch_or_other_heavy_libraries(module: str) -> Non
     code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_floor_plan_names_every_room_from_the_ground_up() -> None:
+    law = floor_plan.law()
+    assert sorted(law) == rooms()
+    below: set[str] = set()
+    for room, used in law.items():
+        assert used <= below, f"{room} stands below a room that it uses"
+        below.add(room)
+
+
+def test_picture_and_table_show_the_law() -> None:
+    remedy = "run `python docs/figures/floor_plan.py`"
+    assert floor_plan.PICTURE.read_text(encoding="utf-8") == floor_plan.picture(), remedy
+    page = floor_plan.PAGE.read_text(encoding="utf-8")
+    assert page == floor_plan.page_with_table(page), remedy

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from run_folders import prediction, write_run
 from typer.testing import CliRunner
 
+from run_folders import prediction, write_run
 from unfooled.benchmarks import demo as demo_module
 from unfooled.benchmarks.demo import ATTACKS, FULL, QUICK, SENTENCES, TEST_TEXTS, demo, demo_config
 from unfooled.cli import app

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from chromium import BINARY, Browser
-from run_folders import outcome, write_attack, write_everything, write_run
 
+from run_folders import outcome, write_attack, write_everything, write_run
 from unfooled.api.report import write_report
 
 pytestmark = [

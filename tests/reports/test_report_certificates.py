@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_folders import MakeRun, certificate, write_certificates
 from test_report_page import page
 from test_report_results import cells, tables
 
+from run_folders import MakeRun, certificate, write_certificates
 from unfooled.api.read_evidence import read_report_data
 from unfooled.reports.sentences import spoken
 

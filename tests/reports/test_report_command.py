@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_folders import MakeRun, prediction
 from typer.testing import CliRunner
 
+from run_folders import MakeRun, prediction
 from unfooled.cli import app
 from unfooled.errors import UsageError, UserError
 from unfooled.storage.run_files import read_run

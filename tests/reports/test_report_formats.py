@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from run_folders import MakeRun, write_everything
 from typer.testing import CliRunner
 
 import unfooled
+from run_folders import MakeRun, write_everything
 from unfooled.api.report import write_report
 from unfooled.cli import app
 from unfooled.errors import UsageError

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_folders import MakeRun, prediction
 
+from run_folders import MakeRun, prediction
 from unfooled.api.read_evidence import read_report_data
 from unfooled.reports import render
 from unfooled.reports.formatting import duration

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from test_report_page import Checker, html_of, page, sections
+
 from run_folders import (
     CONFIG,
     MakeRun,
@@ -18,8 +20,6 @@ from run_folders import (
     write_certificates,
     write_everything,
 )
-from test_report_page import Checker, html_of, page, sections
-
 from unfooled.api.read_evidence import read_report_data, weights_of
 from unfooled.errors import UserError
 from unfooled.records.evidence import ReportData

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_folders import MakeRun
 from typer.testing import CliRunner
 
+from run_folders import MakeRun
 from unfooled.cli import app
 from unfooled.errors import DataError, UserError
 from unfooled.records.evidence import ReportData

@@ -1,0 +1,1 @@
+"""Long work: inputs to records through the journal."""
