@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from child_processes import start
 from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack import attack
@@ -69,17 +70,12 @@ def command(out: str, in_flight: int, victim: str) -> list[str]:
     options = ["--recipe", "deepwordbug", "--no-validity", "--seed", "5", "--in-flight", str(in_flight)]
     data = ["--data", "examples.csv", "--set", "max_distance=4"]
     names = ["--labels", "down,up"] if victim == "scores" else []
-    start = [sys.executable, "-m", "unfooled", "attack", f"victim.py:{victim}"]
-    return [*start, *data, *names, *options, "--out", out]
+    program = [sys.executable, "-m", "unfooled", "attack", f"victim.py:{victim}"]
+    return [*program, *data, *names, *options, "--out", out]
 
 
 def started(folder: Path, out: str, in_flight: int, victim: str = "scores") -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command(out, in_flight, victim),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    return start(command(out, in_flight, victim), cwd=folder)
 
 
 def stored(journal: Path) -> dict[int, str]:

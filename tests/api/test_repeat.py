@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import unfooled as uf
+from child_processes import start
 from tiny_runs import write_inputs
 from unfooled.api.repeat import stability
 from unfooled.cli import main
@@ -140,12 +141,7 @@ def test_other_seed_inputs_or_predictor_are_measured_anew(
 def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_path: Path) -> None:
     size = {"repeats": 60, "limit": 20}
     arguments = ["stability", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "unfooled", *map(str, arguments)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    process = start([sys.executable, "-m", "unfooled", *map(str, arguments)], stderr=subprocess.DEVNULL)
     journal = tmp_path / "a/stability.sqlite"
     deadline = time.monotonic() + 120
     while _repeats_in(journal) < 3:

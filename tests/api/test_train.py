@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import yaml
 
 import unfooled as uf
+from child_processes import start_python
 from tiny_runs import write_inputs
 from unfooled.errors import UsageError, UserError
 
@@ -136,7 +136,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     # Every part in a process of its own: libraries that other tests have loaded may change the rounding.
     def trained(folder: Path) -> subprocess.Popen[bytes]:
         code = f"import unfooled as uf; uf.train({str(folder)!r}, **{inputs!r})"
-        return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+        return start_python(code, stderr=subprocess.DEVNULL)
 
     folder, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     assert trained(undisturbed).wait() == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from tiny_index import CONTENT, Index, contents, manifest_of, pinned
 
+from child_processes import start_python
 from unfooled import assets
 from unfooled.assets.progress import silent
 
@@ -27,41 +27,40 @@ print(assets.path("tiny", manifest=manifest_of(pinned(Path({archive!r})))))
 
 
 @pytest.fixture
-def start(cache: Path, index: Index, tmp_path: Path) -> Callable[[], subprocess.Popen[str]]:
+def start(cache: Path, index: Index, tmp_path: Path) -> Callable[[], subprocess.Popen[bytes]]:
     """Start another process that asks for the asset and prints its folder."""
     archive = str(tmp_path / "site" / "tiny-data-1.0.tar.gz")
     script = SCRIPT.format(tests=str(Path(__file__).parent), archive=archive)
-    return lambda: subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return lambda: start_python(script, stdout=subprocess.PIPE)
 
 
 def test_processes_at_once_download_once_and_all_find_it(
-    start: Callable[[], subprocess.Popen[str]], index: Index
+    start: Callable[[], subprocess.Popen[bytes]], index: Index
 ) -> None:
     index.go_on.clear()
     processes = [start() for _ in range(3)]
     assert index.half_sent.wait(20)
     time.sleep(1.0)  # let the others reach the lock
     index.go_on.set()
-    outputs = {process.communicate(timeout=30)[0].strip() for process in processes}
+    outputs = {process.communicate(timeout=30)[0].decode().strip() for process in processes}
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len(outputs) == 1
     assert contents(Path(outputs.pop())) == CONTENT
     assert index.downloads == 1
 
 
-def interrupted(process: subprocess.Popen[str], index: Index, number: signal.Signals) -> None:
+def interrupted(process: subprocess.Popen[bytes], index: Index, number: signal.Signals) -> None:
     """Send a signal while the archive is half there."""
     assert index.half_sent.wait(20)
     time.sleep(0.2)
     os.kill(process.pid, number)
     process.communicate(timeout=20)
+    assert process.returncode == -number
     index.go_on.set()
 
 
 def test_killed_process_leaves_nothing_placed_and_the_next_one_sweeps_up(
-    start: Callable[[], subprocess.Popen[str]], index: Index, cache: Path, tmp_path: Path
+    start: Callable[[], subprocess.Popen[bytes]], index: Index, cache: Path, tmp_path: Path
 ) -> None:
     index.go_on.clear()
     interrupted(start(), index, signal.SIGKILL)
@@ -74,7 +73,7 @@ def test_killed_process_leaves_nothing_placed_and_the_next_one_sweeps_up(
 
 
 def test_ctrl_c_leaves_nothing_behind(
-    start: Callable[[], subprocess.Popen[str]], index: Index, cache: Path
+    start: Callable[[], subprocess.Popen[bytes]], index: Index, cache: Path
 ) -> None:
     index.go_on.clear()
     interrupted(start(), index, signal.SIGINT)

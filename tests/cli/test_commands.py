@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from child_processes import start
 from tiny_runs import write_encoder, write_reviews
 
 COMMAND = [sys.executable, "-m", "unfooled"]
@@ -134,9 +135,8 @@ def test_list_options_and_version_speak_json_and_text() -> None:
 
 def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
     config = run.parent / "train.yaml"
-    process = subprocess.Popen(
-        [*COMMAND, "train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")],
-        stderr=subprocess.PIPE,
+    process = start(
+        [*COMMAND, "train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")]
     )
     deadline = time.monotonic() + 120
     while not (tmp_path / "long/checkpoints").exists() and time.monotonic() < deadline:
