@@ -115,7 +115,7 @@ def attack(
     seconds = time.perf_counter() - start
     texts = sum(map(len, victim.rounds))
     return summary(outcomes) | {"seconds": seconds, "texts": texts, "texts_per_second": texts / seconds}, [
-        classifier.text.encode([item.query[0] for item in asked]) for asked in victim.rounds
+        classifier.model.encode([item.query[0] for item in asked]) for asked in victim.rounds
     ]
 
 
@@ -134,7 +134,7 @@ class Recording(ClassifierVictim):
 def pure_forward(classifier: uf.Classifier, rounds: Sequence[Sequence[Encoded]]) -> float:
     """Seconds of the same queries as bare forwards: all known beforehand, sorted and batched."""
     everything = [item for encoded in rounds for item in encoded]
-    text = classifier.text
+    text = classifier.model
     lengths = [len(item) for item in everything]
     chunks = list(length_sorted_chunks(lengths, tokens_a_batch(text.device)))
     batches = [text.batch([everything[index] for index in chunk]) for chunk in chunks]

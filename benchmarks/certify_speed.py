@@ -31,7 +31,7 @@ from unfooled import data
 from unfooled.certificates.smoother import Smoother
 from unfooled.certificates.tensors import TensorSampler, certify_tensors
 from unfooled.hub.parallel import map_batches
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote
 from unfooled.predictors.smoothing import ESTIMATE, SELECT, EmbeddingNoise, Transformation
 
@@ -65,7 +65,7 @@ def main() -> None:
 
     result: dict[str, Any] = {"threads": options.threads, "texts": {}, "early_stopping": {}}
     if options.run:
-        text = uf.load(options.run).text
+        text = uf.load(options.run).model
         table = data.load(options.task, limit_test=options.texts).test
         encoded = text.encode(list(table["text"]))
         for name in options.smoothing or list(SMOOTHINGS)[:3]:
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def text_speed(
-    text: TextClassifier, encoded: Sequence[Encoded], smoothing: Transformation, draws: int
+    text: TextModel, encoded: Sequence[Encoded], smoothing: Transformation, draws: int
 ) -> dict[str, Any]:
     """Seconds of our sampler and of the bare model calls, for as many rows."""
     requests = [(owner, 0, draws) for owner in range(len(encoded))]
@@ -99,7 +99,7 @@ def text_speed(
             text.forward(batch)
 
     def looks(batch: Any) -> None:
-        text.embedding_gradient(batch)
+        text.gradient(batch)
         forward(batch)
 
     def timed(call: Callable[[Any], None], tokens: int) -> float:

@@ -27,7 +27,7 @@ from torch.nn import functional as F
 import unfooled as uf
 from unfooled import data
 from unfooled.defences import Rsmi, Standard, Step
-from unfooled.models import Encoded, FreshNoise, Noise, TextClassifier, collate
+from unfooled.models import Encoded, FreshNoise, Noise, TextModel, collate
 from unfooled.predictors import Plain, TwoStep
 from unfooled.predictors.two_step import votes_to_pass
 
@@ -46,7 +46,7 @@ def main() -> None:
     if not isinstance(classifier.predictor, TwoStep):
         sys.exit(f"{options.run} is not an RSMI run.")
     splits = data.load(options.task, limit_test=options.texts)
-    text = classifier.text
+    text = classifier.model
     encoded = text.encode(list(splits.test["text"]))
     result: dict[str, object] = {
         "texts": len(encoded),
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) -> dict[str, float]:
-    text = classifier.text
+    text = classifier.model
     settings = {f.name for f in dataclasses.fields(Rsmi)}
     rsmi = Rsmi(**{k: v for k, v in classifier.predictor.describe().items() if k in settings})
     rsmi = dataclasses.replace(rsmi, noise_layers=tuple(rsmi.noise_layers))  # type: ignore[arg-type]
@@ -81,23 +81,23 @@ def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) 
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
     starts = [chooser.randrange(0, len(order) - 32) for _ in range(steps)]
     batches = [order[start : start + 32] for start in starts]
-    optimiser = torch.optim.AdamW(text.model.parameters(), lr=0.0, fused=True)
+    optimiser = torch.optim.AdamW(text.module.parameters(), lr=0.0, fused=True)
     times: dict[str, list[float]] = {"plain": [], "rsmi": []}
 
     def step(defence: Standard | Rsmi, indices: list[int]) -> None:
         batch = text.batch([encoded[i] for i in indices], [labels[i] for i in indices])
         defence.loss(text, batch, Step(done=1.0)).backward()
-        torch.nn.utils.clip_grad_norm_(text.model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(text.module.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
 
-    text.model.train()
+    text.module.train()
     for warm_up in (Standard(), rsmi):
         step(warm_up, batches[0])
     for indices in batches:
         for name, defence in (("plain", Standard()), ("rsmi", rsmi)):
             times[name].append(seconds(lambda d=defence, i=indices: step(d, i)))  # type: ignore[misc]
-    text.model.eval()
+    text.module.eval()
     each = [rsmi_time / plain for plain, rsmi_time in zip(times["plain"], times["rsmi"], strict=True)]
     return {
         "ratio": sum(times["rsmi"]) / sum(times["plain"]),
@@ -107,9 +107,9 @@ def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) 
 
 
 def prediction_cost(
-    text: TextClassifier, predictor: TwoStep, encoded: list[Encoded], literal_texts: int
+    text: TextModel, predictor: TwoStep, encoded: list[Encoded], literal_texts: int
 ) -> dict[str, object]:
-    text.model.eval()
+    text.module.eval()
     Plain().decide(text, encoded[:16])
     result: dict[str, object] = {}
     for mode in ("vote", "mean-logit"):
@@ -135,7 +135,7 @@ def prediction_cost(
     return result
 
 
-def literal_algorithm_1(text: TextClassifier, settings: TwoStep, item: Encoded) -> int:
+def literal_algorithm_1(text: TextModel, settings: TwoStep, item: Encoded) -> int:
     """Algorithm 1 as one would first write it: every gradient, one padded forward after another."""
     noise = Noise(settings.sigma, settings.noise_layers)
     sampler = FreshNoise(noise)
@@ -144,10 +144,10 @@ def literal_algorithm_1(text: TextClassifier, settings: TwoStep, item: Encoded) 
         return collate([one], pad_id=text.tokenizer.pad_token_id, multiple_of=256).to(text.device)
 
     batch = padded(item)
-    embeddings = text.embed(batch.ids).detach().requires_grad_(True)  # type: ignore[attr-defined]
-    logits = text.forward(batch, embeddings=embeddings, sampler=sampler, sites=noise.sites).logits  # type: ignore[arg-type]
+    embeddings = text.start(batch).detach().requires_grad_(True)  # type: ignore[attr-defined]
+    logits = text.forward(batch, start=embeddings, sampler=sampler, sites=noise.sites).logits  # type: ignore[arg-type]
     F.cross_entropy(logits, logits.argmax(-1)).backward()
-    text.model.zero_grad()
+    text.module.zero_grad()
     scores = embeddings.grad.norm(dim=-1)[0].masked_fill(~batch.maskable[0], -1)  # type: ignore[union-attr,attr-defined]
     real = sum(item.maskable)
     ranked = scores.topk(min(settings.candidates, real)).indices.tolist()

@@ -17,7 +17,7 @@ import torch
 
 from run_folders import MakeRun, write_run
 from tiny_models import FAMILIES, tiny_classifier
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 
 torch.set_num_threads(1)
 
@@ -32,19 +32,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", params=FAMILIES)
-def any_classifier(request: pytest.FixtureRequest) -> TextClassifier:
+def any_classifier(request: pytest.FixtureRequest) -> TextModel:
     """A tiny classifier of each encoder family in turn."""
     return tiny_classifier(request.param)
 
 
 @pytest.fixture(scope="session")
-def bert() -> TextClassifier:
+def bert() -> TextModel:
     """A tiny BERT with three classes."""
     return tiny_classifier("bert")
 
 
 @pytest.fixture(scope="session")
-def t5() -> TextClassifier:
+def t5() -> TextModel:
     """A tiny T5 with three classes: encoder and decoder read the same text."""
     return tiny_classifier("t5")
 

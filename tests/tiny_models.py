@@ -28,7 +28,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 
 _KNOWN = (
     "a an the this that it is was not no and but or very too so really never film movie story plot actor "
@@ -147,17 +147,17 @@ def tiny_model(family: str, tokenizer: Any, *, labels: int = 3, seed: int = 0, *
 
 def tiny_classifier(
     family: str = "bert", *, labels: int = 3, seed: int = 0, max_length: int = 48, **changes: Any
-) -> TextClassifier:
+) -> TextModel:
     """A classifier around :func:`tiny_model` with the tokenizer of its family."""
     tokenizer = CONFIGS[family][1]()
     model = tiny_model(family, tokenizer, labels=labels, seed=seed, **changes)
-    return TextClassifier(model, tokenizer, max_length=max_length)
+    return TextModel(model, tokenizer, max_length=max_length)
 
 
 DECODER_WORDS = ("<unk>", "<pad>", "good", "film", "bad", "is", "a")
 
 
-def tiny_decoder(*, pad: str = "<pad>", model_pad: int | None = None) -> TextClassifier:
+def tiny_decoder(*, pad: str = "<pad>", model_pad: int | None = None) -> TextModel:
     """A GPT-2, which answers at the last token that is not padding; positions weigh much in it.
 
     ``pad`` is the padding token of the tokenizer; ``model_pad`` the model's, if that is another.
@@ -174,7 +174,7 @@ def tiny_decoder(*, pad: str = "<pad>", model_pad: int | None = None) -> TextCla
     )
     with torch.no_grad():
         model.transformer.wpe.weight.mul_(200)
-    return TextClassifier(model.eval(), tokenizer, max_length=16)
+    return TextModel(model.eval(), tokenizer, max_length=16)
 
 
 TEXTS = (

@@ -112,7 +112,7 @@ class _Here:
         self.seed = seed
 
     def info(self) -> dict[str, Any]:
-        text = self.classifier.text
+        text = self.classifier.model
         return {
             "protocol": PROTOCOL,
             "labels": list(self.classifier.labels),
@@ -120,14 +120,14 @@ class _Here:
             "max_length": text.max_length,
             "pad_token_id": text.tokenizer.pad_token_id,
             # What TextAttack's A2T reads: its limit is two less.
-            "positions": getattr(text.model.config, "max_position_embeddings", None) or text.max_length + 2,
+            "positions": getattr(text.module.config, "max_position_embeddings", None) or text.max_length + 2,
         }
 
     def model(self, info: dict[str, Any]) -> Any:
-        return self.classifier.text.model
+        return self.classifier.model.module
 
     def tokenizer(self, info: dict[str, Any]) -> Any:
-        return self.classifier.text.tokenizer
+        return self.classifier.model.tokenizer
 
     def scores(self, inputs: Sequence[Any]) -> list[list[float]]:
         texts, pairs = _columns(inputs)
@@ -139,15 +139,15 @@ class _Here:
         ]
 
     def gradient(self, text: Any) -> dict[str, Any]:
-        classifier = self.classifier.text
-        classifier.model.eval()
+        classifier = self.classifier.model
+        classifier.module.eval()
         encoded = classifier.encode(*_columns([text]))
-        gradient, _ = classifier.embedding_gradient(classifier.batch(encoded))
+        gradient, _ = classifier.gradient(classifier.batch(encoded))
         return {"ids": list(encoded[0].ids), "gradient": gradient[0].float().cpu().tolist()}
 
     def tokens(self, inputs: Sequence[Any]) -> list[list[str]]:
-        tokenizer = self.classifier.text.tokenizer
-        encoded = self.classifier.text.encode(*_columns(inputs))
+        tokenizer = self.classifier.model.tokenizer
+        encoded = self.classifier.model.encode(*_columns(inputs))
         return [tokenizer.convert_ids_to_tokens(list(item.ids)) for item in encoded]
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from unfooled.api.victim import classifier_identity
 from unfooled.certificates.distances import distances
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.errors import UsageError, UserError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Plain, RandomWordMask, SynonymVote, TwoStep, Vote
 
 NOISY = Vote(sigma=0.3, noise_layers=("embeddings",))
@@ -28,11 +28,11 @@ QUICK: dict[str, Any] = {"n": 200, "antonyms": False}
 
 
 @pytest.fixture(scope="module")
-def model() -> TextClassifier:
+def model() -> TextModel:
     return tiny_classifier("bert", labels=2, seed=3)
 
 
-def deployed(model: TextClassifier, predictor: Any, **changes: Any) -> Classifier:
+def deployed(model: TextModel, predictor: Any, **changes: Any) -> Classifier:
     return Classifier(model, predictor, labels=["down", "up"], **changes)
 
 
@@ -44,7 +44,7 @@ def table(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def run(model: TextClassifier, tmp_path: Path) -> Path:
+def run(model: TextModel, tmp_path: Path) -> Path:
     save(deployed(model, NOISY, defence="noise-augment", task={"kind": "single"}), tmp_path / "run")
     with (tmp_path / "rows.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -54,7 +54,7 @@ def run(model: TextClassifier, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_the_verb_and_the_room_share_a_name(model: TextClassifier) -> None:
+def test_the_verb_and_the_room_share_a_name(model: TextModel) -> None:
     report = unfooled.certify(deployed(model, NOISY), ["a good film"], threat="l2", **QUICK)
     assert report[0].threat == "l2" and len(report) == 1 and list(report) == [report[0]]
     from unfooled.statistics import bounds
@@ -75,7 +75,7 @@ def test_the_verb_and_the_room_share_a_name(model: TextClassifier) -> None:
 )
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_every_threat_gives_certificates_in_words(
-    model: TextClassifier, table: str, predictor: Any, threat: str, forwards: int, adaptive: bool
+    model: TextModel, table: str, predictor: Any, threat: str, forwards: int, adaptive: bool
 ) -> None:
     if isinstance(predictor, SynonymVote):
         predictor = SynonymVote(table=table)
@@ -100,7 +100,7 @@ def test_every_threat_gives_certificates_in_words(
             assert one.label is None and one.radius == 0 and "No promise" in one.sentence
 
 
-def test_pairs_are_certified_and_their_words_counted_together(model: TextClassifier, table: str) -> None:
+def test_pairs_are_certified_and_their_words_counted_together(model: TextModel, table: str) -> None:
     second = list(TEXTS)[::-1]
     for predictor, threat in (
         (NOISY, "l2"),
@@ -189,7 +189,7 @@ def test_bad_rows_are_refused_and_the_others_certified(run: Path) -> None:
     ],
 )
 def test_what_cannot_be_certified_is_refused_with_the_reason_and_the_remedy(
-    model: TextClassifier, predictor: Any, threat: str, match: str
+    model: TextModel, predictor: Any, threat: str, match: str
 ) -> None:
     with pytest.raises(UsageError, match=match):
         certify(deployed(model, predictor), ["a good film"], threat=threat, **QUICK)
@@ -209,7 +209,7 @@ def test_what_cannot_be_certified_is_refused_with_the_reason_and_the_remedy(
         ({"in_flight": 0}, "in-flight must be at least 1"),
     ],
 )
-def test_wrong_settings_are_told(model: TextClassifier, changes: dict[str, Any], match: str) -> None:
+def test_wrong_settings_are_told(model: TextModel, changes: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
         certify(deployed(model, NOISY), ["a good film"], **{**QUICK, **changes})
     with pytest.raises(UsageError, match="list of texts"):
@@ -218,7 +218,7 @@ def test_wrong_settings_are_told(model: TextClassifier, changes: dict[str, Any],
         certify(deployed(model, NOISY), [], **QUICK)
 
 
-def test_notes_say_what_the_certificate_is_not_about(model: TextClassifier) -> None:
+def test_notes_say_what_the_certificate_is_not_about(model: TextModel) -> None:
     rsmi = deployed(model, TwoStep(sigma=0.3, noise_layers=("embeddings", 1)), defence="rsmi")
     report = certify(rsmi, ["a good film"], **QUICK)
     assert "not about this run's 'two-step'" in report.notes[0]
@@ -232,7 +232,7 @@ def test_notes_say_what_the_certificate_is_not_about(model: TextClassifier) -> N
     assert certify(trained, ["a good film"], threat="words", **QUICK).notes == []
 
 
-def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextClassifier) -> None:
+def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextModel) -> None:
     plain = deployed(model, Plain(), defence="noise-augment")
     given = {"sigma": 0.3, "noise_layers": ["embeddings"], "masking": "none"}
     report = certify(plain, ["a good film"], predictor="vote", settings=given, **QUICK)
@@ -248,14 +248,14 @@ def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextClas
         assert report.about["other_predictor"] == told and bool(report.notes) is bool(told)
 
 
-def test_a_mean_of_scores_is_not_the_majority_that_is_certified(model: TextClassifier) -> None:
+def test_a_mean_of_scores_is_not_the_majority_that_is_certified(model: TextModel) -> None:
     mean = Vote(sigma=0.3, noise_layers=("embeddings",), output="mean-logit")
     report = certify(deployed(model, mean, defence="noise-augment"), ["a good film"], **QUICK)
     assert "the majority of votes, not about this run's mean-logit" in report.notes[0]
     assert report.about["other_predictor"] == "the plain noisy vote"
 
 
-def test_words_that_nothing_replaces_are_not_certified_words(model: TextClassifier, table: str) -> None:
+def test_words_that_nothing_replaces_are_not_certified_words(model: TextModel, table: str) -> None:
     clf = deployed(model, SynonymVote(table=table), defence="safer")
     one, two, none = certify(
         clf, ["this long old film", "good film", "people of war"], threat="synonyms", n=500, antonyms=False
@@ -296,17 +296,15 @@ def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: p
     assert seen == [1, 1]  # the refused row alone
 
 
-def test_the_same_weights_in_another_architecture_are_another_classifier(
-    run: Path, model: TextClassifier
-) -> None:
+def test_the_same_weights_in_another_architecture_are_another_classifier(run: Path, model: TextModel) -> None:
     other = tiny_classifier("bert", labels=2, seed=3, num_attention_heads=2)
-    other.model.load_state_dict(model.model.state_dict())
+    other.module.load_state_dict(model.module.state_dict())
     same, changed = (classifier_identity(deployed(one, NOISY)) for one in (model, other))
     assert same["weights"] == changed["weights"] and same["architecture"] != changed["architecture"]
     assert classifier_identity(load(run, device="cpu"))["architecture"] == same["architecture"]
 
 
-def test_all_bounds_come_from_the_same_votes(model: TextClassifier) -> None:
+def test_all_bounds_come_from_the_same_votes(model: TextModel) -> None:
     names = ["renyi", "gaussian", "pixeldp", "composed"]
     (one,) = certify(deployed(model, NOISY), ["a good film"], bounds=names, **QUICK)
     assert list(one.radii) == names and one.bound == "renyi" and one.radius == one.radii["renyi"]
@@ -317,7 +315,7 @@ def test_all_bounds_come_from_the_same_votes(model: TextClassifier) -> None:
         assert masked.radius == pytest.approx(0.3 * 1.8186, rel=1e-3)
 
 
-def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextClassifier, table: str) -> None:
+def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextModel, table: str) -> None:
     """«zzz» has three tokens, so it is not covered and not counted."""
     clf = deployed(model, Vote(sigma=40.0, noise_layers=("embeddings",)))
     report = certify(clf, ["a good film", "dull film", "war"], substitutes=table, n=2000, antonyms=False)
@@ -344,7 +342,7 @@ def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextClassi
 
 
 @pytest.mark.network
-def test_antonyms_inside_the_certificate_are_counted(model: TextClassifier) -> None:
+def test_antonyms_inside_the_certificate_are_counted(model: TextModel) -> None:
     texts = ["a good film", "the long day"]
     loud = certify(deployed(model, Vote(sigma=40.0, noise_layers=("embeddings",))), texts, n=2000)
     quiet = certify(deployed(model, Vote(sigma=0.01, noise_layers=("embeddings",))), texts, n=200)
@@ -363,8 +361,8 @@ def test_antonyms_inside_the_certificate_are_counted(model: TextClassifier) -> N
         assert words[0].antonyms_inside == words[0].antonyms_considered > 0
 
 
-def test_embedding_table_is_what_the_model_reads(model: TextClassifier) -> None:
+def test_embedding_table_is_what_the_model_reads(model: TextModel) -> None:
     batch = model.batch(model.encode(["a good film"]))
     np.testing.assert_array_equal(
-        embedding_table(model)[batch.ids[0].numpy()], model.embed(batch.ids)[0].detach().numpy()
+        embedding_table(model)[batch.ids[0].numpy()], model.start(batch)[0].detach().numpy()
     )

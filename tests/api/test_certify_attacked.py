@@ -21,7 +21,7 @@ from unfooled.certificates.smoothing import embedding_table
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.substitution import load_table
 from unfooled.lexicon.tagger import Tag
-from unfooled.models import Forward, TextClassifier
+from unfooled.models import Forward, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, Vote
 from unfooled.predictors.smoothing import WordAssembler
 from unfooled.predictors.smoothing.labels import answers
@@ -40,7 +40,7 @@ def texts(count: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def model() -> TextClassifier:
+def model() -> TextModel:
     """A random classifier for which both classes are as likely, of whole texts and of single words."""
     made = tiny_classifier("bert", labels=2, seed=3, num_hidden_layers=2, hidden_size=16)
     assembler = WordAssembler(made)
@@ -51,7 +51,7 @@ def model() -> TextClassifier:
     for items in (made.encode(texts(200)), shown):
         with torch.no_grad():
             logits = made.forward(made.batch(items)).logits
-            made.model.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
+            made.module.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
     return made
 
 
@@ -104,18 +104,18 @@ class Majority(ClassifierVictim):
     def __init__(self, classifier: Classifier) -> None:
         super().__init__(classifier)
         self.randomised = False
-        self._assembler = WordAssembler(classifier.text)
+        self._assembler = WordAssembler(classifier.model)
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
         found = []
         for words in self._assembler.read([one.query for one in asked]):
             shown = [self._assembler.shown(words, {place}) for place in range(len(words))]
-            shares = np.bincount(answers(self.classifier.text, shown), minlength=2) / len(words)
+            shares = np.bincount(answers(self.classifier.model, shown), minlength=2) / len(words)
             found.append(Answer(tuple(shares.tolist()), int(shares.argmax())))
         return found
 
 
-def test_certified_words_hold(model: TextClassifier) -> None:
+def test_certified_words_hold(model: TextModel) -> None:
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
     report = certify(clf, texts(40), threat="words", n=2000, antonyms=False)
     best = [one for one in report if one.radius >= 1]
@@ -126,14 +126,14 @@ def test_certified_words_hold(model: TextClassifier) -> None:
     assert sum(one.status == "success" for one in outside) > 0
 
 
-class Adding(TextClassifier):
+class Adding(TextModel):
     """Adds up one coordinate of all embeddings: under noise its majority is known, the sign of the sum."""
 
     @classmethod
     def make(cls) -> Adding:
         """Good words count +1 to +1.2, bad words as much the other way, special tokens nothing."""
         own = tiny_classifier("bert", labels=2)
-        made = cls(own.model, own.tokenizer, max_length=own.max_length)
+        made = cls(own.module, own.tokenizer, max_length=own.max_length)
         rng = np.random.default_rng(1)
         with torch.no_grad():
             table = made.architecture.embeddings.weight
@@ -149,7 +149,7 @@ class Adding(TextClassifier):
         return float(self.embed(torch.tensor([item.ids]))[0, :, 0].detach().sum())
 
     def forward(self, batch: Any, **how: Any) -> Forward:
-        found = self.embed(batch.ids) if how.get("embeddings") is None else how["embeddings"]
+        found = self.start(batch) if how.get("start") is None else how["start"]
         mask = batch.mask
         if how.get("copies") is not None:
             found, mask = found[how["copies"]], mask[how["copies"]]

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
 from unfooled.errors import UsageError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 from unfooled.predictors.registry import make_predictor
 
@@ -20,11 +20,11 @@ SHARP = CertifiedMasked(sigma=0.3, masked_tokens=1, threat="each-word")
 
 
 @pytest.fixture(scope="module")
-def model() -> TextClassifier:
+def model() -> TextModel:
     return tiny_classifier("bert", labels=2, seed=3)
 
 
-def deployed(model: TextClassifier, predictor: Any) -> Classifier:
+def deployed(model: TextModel, predictor: Any) -> Classifier:
     return Classifier(model, predictor, labels=["down", "up"], defence="certified-rsmi")
 
 
@@ -33,7 +33,7 @@ def deployed(model: TextClassifier, predictor: Any) -> Classifier:
 )
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_the_radius_is_that_of_all_words_together_over_the_root_of_their_number(
-    model: TextClassifier, predictor: Any, adaptive: bool
+    model: TextModel, predictor: Any, adaptive: bool
 ) -> None:
     texts = [text for text in TEXTS if " " in text]
     report = certify(
@@ -52,7 +52,7 @@ def test_the_radius_is_that_of_all_words_together_over_the_root_of_their_number(
             assert one.unit == "embedding distance of each word"
 
 
-def test_a_sharper_second_look_is_certified_for_its_own_threat_alone(model: TextClassifier) -> None:
+def test_a_sharper_second_look_is_certified_for_its_own_threat_alone(model: TextModel) -> None:
     with pytest.raises(UsageError, match=r"less noise behind its mask.*--threat each-word.*threat=l2"):
         certify(deployed(model, SHARP), ["a good film"], threat="l2", **QUICK)
     with pytest.raises(UsageError, match="Gaussian noise, which has no l1"):
@@ -65,7 +65,7 @@ def test_a_sharper_second_look_is_certified_for_its_own_threat_alone(model: Text
     assert 0 < largest.radius <= each.radius / math.sqrt(32)
 
 
-def test_a_text_of_which_nothing_is_left_is_refused(model: TextClassifier) -> None:
+def test_a_text_of_which_nothing_is_left_is_refused(model: TextModel) -> None:
     report = certify(deployed(model, SHARP), ["dull", "dull film"], threat="each-word", **QUICK)
     assert report[0].status == "refused" and "hides all of the text's word tokens (1;" in report[0].message
     assert report[1].status != "refused"

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 from unfooled.predictors.smoothing import ESTIMATE, EmbeddingNoise, masked_average
 from unfooled.statistics.confidence import clopper_pearson_upper
@@ -30,7 +30,7 @@ CHANCE = 1e-6
 
 
 @pytest.fixture(scope="module")
-def model() -> TextClassifier:
+def model() -> TextModel:
     """A random classifier for which both classes are as likely."""
     size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
     made = tiny_classifier("bert", labels=2, seed=3, **size)
@@ -38,11 +38,11 @@ def model() -> TextClassifier:
     texts = [" ".join(rng.choice(WORDS, 8)) for _ in range(200)]
     with torch.no_grad():
         logits = made.forward(made.batch(made.encode(texts))).logits
-        made.model.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
+        made.module.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
     return made
 
 
-class Shifted(TextClassifier):
+class Shifted(TextModel):
     """Adds a row of ``moves`` to the embeddings of each row of a batch."""
 
     moves: Tensor | None = None
@@ -98,7 +98,7 @@ class Attacked:
 
     @property
     def width(self) -> int:
-        return int(self.shifted.model.config.hidden_size)
+        return int(self.shifted.module.config.hidden_size)
 
     def _noise(self, rows: int) -> Tensor:
         self.seed += 1
@@ -120,7 +120,7 @@ class Attacked:
         sampler: Any = noise.sampler(self.shifted, [self.item], seed=0, purpose=ESTIMATE)
         batch = self.shifted.batch([self.item] * len(moves))
         with torch.no_grad():
-            clean = self.shifted.embed(batch.ids)
+            clean = self.shifted.start(batch)
         keys = [self.seed * ROWS + row for row in range(len(moves))]
         found: Tensor = sampler.run(batch, clean, self._noise(len(moves)), keys)
         return found
@@ -128,7 +128,7 @@ class Attacked:
     def _gradient(self, moves: Tensor) -> Tensor:
         batch = self.shifted.batch([self.item] * len(moves))
         self.shifted.moves = moves
-        clean = self.shifted.embed(batch.ids).detach().requires_grad_(True)
+        clean = self.shifted.start(batch).detach().requires_grad_(True)
         noise = self._noise(len(moves))
         if isinstance(self.predictor, CertifiedMasked):
             entered = masked_average(
@@ -142,7 +142,7 @@ class Attacked:
             )
         else:
             entered = clean + self.predictor.sigma * noise[:, 0]
-        logits = self.shifted.forward(batch, embeddings=entered).logits
+        logits = self.shifted.forward(batch, start=entered).logits
         loss = F.cross_entropy(logits, torch.full((len(moves),), self.label))
         return torch.autograd.grad(loss, clean)[0].sum(dim=0, keepdim=True)
 
@@ -158,9 +158,7 @@ class Attacked:
     ],
     ids=["l2", "linf", "l1", "masked l2", "masked each-word"],
 )
-def test_no_move_inside_the_ball_flips_the_majority(
-    model: TextClassifier, predictor: Any, threat: str
-) -> None:
+def test_no_move_inside_the_ball_flips_the_majority(model: TextModel, predictor: Any, threat: str) -> None:
     rng = np.random.default_rng(1)
     texts = [" ".join(rng.choice(WORDS, 8)) for _ in range(6)]
     clf = Classifier(model, predictor, labels=["down", "up"])
@@ -169,7 +167,7 @@ def test_no_move_inside_the_ball_flips_the_majority(
     one = max((c for c in report if c.status == "certified"), key=lambda c: (c.p_top < 0.95, c.p_top))
     assert one.radius > 0
     (item,) = model.encode([one.texts[0]])
-    shifted = Shifted(model.model, model.tokenizer, max_length=model.max_length)
+    shifted = Shifted(model.module, model.tokenizer, max_length=model.max_length)
     attack = Attacked(predictor, threat, shifted, item, clf.labels.index(str(one.label)))
 
     ascended = torch.cat([attack.ascended(one.radius) for _ in range(3)])

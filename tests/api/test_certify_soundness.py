@@ -13,7 +13,7 @@ import torch
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
 from unfooled.lexicon.substitution import load_table
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, SynonymVote
 from unfooled.predictors.smoothing import WordAssembler
 from unfooled.predictors.smoothing.labels import answers
@@ -22,7 +22,7 @@ ATTACKS = 10_000
 
 
 @pytest.fixture(scope="module")
-def model() -> TextClassifier:
+def model() -> TextModel:
     """A random classifier for which both classes are as likely, so that words can change its answer."""
     made = tiny_classifier("bert", labels=2, seed=3)
     assembler = WordAssembler(made)
@@ -31,7 +31,7 @@ def model() -> TextClassifier:
         halves += [assembler.shown(own, {n % 8}) for n, own in enumerate(assembler.read(split(200)))]
         with torch.no_grad():
             logits = made.forward(made.batch(halves)).logits
-            made.model.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
+            made.module.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median()
     return made
 
 
@@ -44,7 +44,7 @@ def split(count: int) -> list[tuple[str]]:
     return [(text,) for text in eight_words(count)]
 
 
-def test_any_replacement_of_certified_words(model: TextClassifier) -> None:
+def test_any_replacement_of_certified_words(model: TextModel) -> None:
     """One word of eight is shown, so the smoothed classifier is the majority of eight known answers."""
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
     texts = eight_words(30)
@@ -81,7 +81,7 @@ def test_any_replacement_of_certified_words(model: TextClassifier) -> None:
     assert flipped > 0  # the attack can flip: outside the certificate it does
 
 
-def test_any_allowed_synonyms(model: TextClassifier, tmp_path: Path) -> None:
+def test_any_allowed_synonyms(model: TextModel, tmp_path: Path) -> None:
     """All texts that can be drawn are enumerated, so each attacked text's exact majority is known."""
     synonyms = {
         "good": ["fine", "great"],

@@ -17,14 +17,14 @@ from unfooled.certificates.distances import distances, words_covered
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.certificates.word_reader import WordReader, written
 from unfooled.lexicon.substitution import WORD, SubstitutionTable
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import Classifier, Vote
 from unfooled.records.certificate import Certificate
 
 LOUD = Vote(sigma=40.0, noise_layers=("embeddings",))
 
 
-def joining() -> TextClassifier:
+def joining() -> TextModel:
     """SentencePiece's kind of vocabulary, which joins «her/her» into one token but not «him/her»."""
     pieces = ["▁him", "▁her", "▁Her", "▁HER", "/", "him", "her", "Her", "▁saw", "▁met", "▁a", "▁film"]
     scores = [("<unk>", -20.0), ("<pad>", -20.0), ("<mask>", -20.0), ("▁", -5.0), ("▁her/her", -1.0)]
@@ -34,10 +34,10 @@ def joining() -> TextClassifier:
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     names = {"unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>"}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **names)
-    return TextClassifier(tiny_model("bert", tokenizer, labels=2), tokenizer)
+    return TextModel(tiny_model("bert", tokenizer, labels=2), tokenizer)
 
 
-def reader_of(text: TextClassifier, table: SubstitutionTable | None, antonyms: Any = None) -> WordReader:
+def reader_of(text: TextModel, table: SubstitutionTable | None, antonyms: Any = None) -> WordReader:
     deployed = Classifier(text, LOUD, labels=["down", "up"])
     return WordReader(deployed, substitutes=table, antonyms=antonyms)
 
@@ -107,7 +107,7 @@ def test_a_change_that_reaches_other_chunks_covers_nothing() -> None:
     pieces = [(letter, -3.0) for letter in "abc "] + [("c b", -1.0), ("a", -2.0)]
     backend = Tokenizer(models.Unigram([("<unk>", -20.0), ("<pad>", -20.0), *dict(pieces).items()], unk_id=0))
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", pad_token="<pad>")
-    model = TextClassifier(tiny_model("bert", tokenizer, labels=2), tokenizer)
+    model = TextModel(tiny_model("bert", tokenizer, labels=2), tokenizer)
     table = SubstitutionTable.of({"c": ["a"]})
     (item,) = model.encode(["c b c b"])
     assert all(move == math.inf for move in reader_of(model, table).largest_moves(item))

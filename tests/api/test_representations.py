@@ -78,9 +78,9 @@ def run(tmp_path: Path) -> Path:
 def first_states(run: Path, *texts: str) -> list[np.ndarray[Any, Any]]:
     """The first token's states of one input by the Hugging Face model alone, embeddings left out."""
     classifier = load(run, device="cpu")
-    inputs = classifier.text.tokenizer(*texts, return_token_type_ids=True, return_tensors="pt")
+    inputs = classifier.model.tokenizer(*texts, return_token_type_ids=True, return_tensors="pt")
     with torch.no_grad():
-        hidden = classifier.text.model(**inputs, output_hidden_states=True).hidden_states
+        hidden = classifier.model.module(**inputs, output_hidden_states=True).hidden_states
     return [layer[0, 0].double().numpy() for layer in hidden[1:]]
 
 

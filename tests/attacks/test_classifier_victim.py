@@ -44,7 +44,7 @@ def test_it_is_a_white_box_victim(victim: ClassifierVictim) -> None:
 
 def test_answers_are_the_deployed_decisions(victim: ClassifierVictim) -> None:
     asked = [Asked((text,), key) for key, text in enumerate(TEXTS)]
-    encoded = victim.classifier.text.encode(TEXTS)
+    encoded = victim.classifier.model.encode(TEXTS)
     decisions = victim.classifier.decide(encoded, seed=[item.key for item in asked])
     for answer, decision in zip(victim.answers(asked), decisions, strict=True):
         assert (answer.label, answer.forwards) == (decision.label, decision.forwards)
@@ -85,12 +85,12 @@ def test_gradients_are_the_slope_of_the_loss(text) -> None:
     (found,) = victim.gradients([(Asked((TEXT,), 0), 1)], draws=8)
     (encoded,) = text.encode([TEXT])
     batch = text.batch([encoded])
-    embeddings = text.embed(batch.ids).detach()
+    embeddings = text.start(batch).detach()
     direction = torch.randn(embeddings.shape, generator=torch.Generator().manual_seed(0))
 
     def loss(step: float) -> float:
         with torch.no_grad():
-            logits = text.forward(batch, embeddings=embeddings + step * direction).logits
+            logits = text.forward(batch, start=embeddings + step * direction).logits
         return float(torch.nn.functional.cross_entropy(logits, torch.tensor([1])))
 
     slope = (loss(1e-3) - loss(-1e-3)) / 2e-3
@@ -125,9 +125,9 @@ def test_gradients_of_many_inputs_are_each_their_own(text) -> None:
 
 def test_gradients_are_taken_in_evaluation_mode(text) -> None:
     victim = ClassifierVictim(Classifier(text, Plain(), labels=LABELS))
-    text.model.train()
+    text.module.train()
     first, second = (victim.gradients([(Asked((TEXT,), 0), 1)], draws=1)[0] for _ in range(2))
-    assert not text.model.training
+    assert not text.module.training
     np.testing.assert_array_equal(first.gradient, second.gradient)
 
 

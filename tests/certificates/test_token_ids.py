@@ -10,14 +10,14 @@ import pytest
 from tiny_models import tiny_classifier, tiny_decoder
 from unfooled.api.certify import certify
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 
 QUICK: dict[str, Any] = {"n": 100, "antonyms": False}
 NOISY = Vote(sigma=0.2, noise_layers=("embeddings",))
 
 
-def deployed(model: TextClassifier, predictor: Any = NOISY) -> Classifier:
+def deployed(model: TextModel, predictor: Any = NOISY) -> Classifier:
     return Classifier(model, predictor, labels=["down", "up"], defence="noise-augment")
 
 

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.defences import CertifiedRsmi, Step, make_defence
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import DECIDE
 
@@ -20,12 +20,12 @@ FULL = Step(done=1.0)
 
 
 @pytest.fixture(scope="module")
-def classifier() -> TextClassifier:
+def classifier() -> TextModel:
     return tiny_classifier("bert")
 
 
 @pytest.fixture
-def batch(classifier: TextClassifier) -> Batch:
+def batch(classifier: TextModel) -> Batch:
     return classifier.batch(classifier.encode(TEXTS), LABELS)
 
 
@@ -33,17 +33,17 @@ def batch(classifier: TextClassifier) -> Batch:
 def entered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, bool]]:
     """The embeddings of every pass that was given some, and whether dropout was on."""
     seen: list[tuple[Tensor, bool]] = []
-    forward = TextClassifier.forward
+    forward = TextModel.forward
 
-    def spy(self: TextClassifier, batch: Batch, **options: Any) -> Any:
-        seen.append((options["embeddings"].detach().clone(), self.model.training))
+    def spy(self: TextModel, batch: Batch, **options: Any) -> Any:
+        seen.append((options["start"].detach().clone(), self.module.training))
         return forward(self, batch, **options)
 
-    monkeypatch.setattr(TextClassifier, "forward", spy)
+    monkeypatch.setattr(TextModel, "forward", spy)
     return seen
 
 
-def resolved(classifier: TextClassifier, **settings: Any) -> CertifiedRsmi:
+def resolved(classifier: TextModel, **settings: Any) -> CertifiedRsmi:
     made = make_defence("certified-rsmi", settings).resolved(classifier)
     assert isinstance(made, CertifiedRsmi)
     return made
@@ -60,7 +60,7 @@ def resolved(classifier: TextClassifier, **settings: Any) -> CertifiedRsmi:
     ids=str,
 )
 def test_training_input_is_the_predictors_for_the_same_draws(
-    classifier: TextClassifier,
+    classifier: TextModel,
     entered: list[tuple[Tensor, bool]],
     monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, Any],
@@ -70,18 +70,18 @@ def test_training_input_is_the_predictors_for_the_same_draws(
     assert isinstance(predictor, CertifiedMasked)
     encoded = classifier.encode(TEXTS)
     batch = classifier.batch(encoded, LABELS)
-    noise = torch.randn(len(batch), 2, *classifier.embed(batch.ids).shape[1:])
+    noise = torch.randn(len(batch), 2, *classifier.start(batch).shape[1:])
     monkeypatch.setattr(torch, "randn", lambda *_, **__: noise.clone())
-    classifier.model.train()
+    classifier.module.train()
     defence.loss(classifier, batch, FULL)
-    classifier.model.eval()
+    classifier.module.eval()
     trained = entered.pop()[0]
     entered.clear()
     for row, item in enumerate(encoded):  # the predictor never pads: one text at a time
         length = len(item)
         one = classifier.batch([item])
         sampler = predictor.sampler(classifier, [item], seed=0, purpose=DECIDE)
-        sampler.run(one, classifier.embed(one.ids).detach(), noise[row : row + 1, :, :length].clone(), [0])
+        sampler.run(one, classifier.start(one).detach(), noise[row : row + 1, :, :length].clone(), [0])
         assert_close(trained[row, :length], entered.pop()[0][0], atol=1e-5, rtol=1e-4)
     mask = classifier.embed(torch.tensor([[classifier.mask_token_id]]))[0, 0]
     masked = (trained == mask).all(dim=-1).sum(dim=1)
@@ -89,32 +89,32 @@ def test_training_input_is_the_predictors_for_the_same_draws(
     assert masked.tolist() == words.clamp(max=predictor.masked_tokens).tolist()
 
 
-def test_the_average_of_the_looks_is_not_noised_at_padding(classifier: TextClassifier, batch: Batch) -> None:
+def test_the_average_of_the_looks_is_not_noised_at_padding(classifier: TextModel, batch: Batch) -> None:
     defence = resolved(classifier, sigma=0.6, masked_tokens=0)
-    moved = (defence.looks(classifier, batch, 1.0) - classifier.embed(batch.ids)).detach()
+    moved = (defence.looks(classifier, batch, 1.0) - classifier.start(batch)).detach()
     padding = batch.mask == 0
     assert moved[padding].abs().max() < 1e-6
     assert float(moved[~padding].std()) == pytest.approx(0.6, rel=0.05)
-    quarter = (defence.looks(classifier, batch, 0.25) - classifier.embed(batch.ids)).detach()
+    quarter = (defence.looks(classifier, batch, 0.25) - classifier.start(batch)).detach()
     assert float(quarter[~padding].std()) == pytest.approx(0.15, rel=0.05)
 
 
 def test_the_mask_is_measured_without_dropout_and_training_goes_on_with_it(
-    classifier: TextClassifier, batch: Batch, entered: list[tuple[Tensor, bool]]
+    classifier: TextModel, batch: Batch, entered: list[tuple[Tensor, bool]]
 ) -> None:
     defence = resolved(classifier)
-    classifier.model.train()
+    classifier.module.train()
     defence.loss(classifier, batch, FULL)
     assert [training for _, training in entered] == [False, True]
-    assert classifier.model.training
-    classifier.model.eval()
+    assert classifier.module.training
+    classifier.module.eval()
     defence.loss(classifier, batch, FULL)
-    assert not classifier.model.training
-    assert all(parameter.grad is None for parameter in classifier.model.parameters())
+    assert not classifier.module.training
+    assert all(parameter.grad is None for parameter in classifier.module.parameters())
 
 
 def test_the_gradient_reaches_the_embeddings_of_the_words_that_are_shown(
-    classifier: TextClassifier, batch: Batch
+    classifier: TextModel, batch: Batch
 ) -> None:
     loss = resolved(classifier, masked_tokens=0).loss(classifier, batch, FULL)
     (gradient,) = torch.autograd.grad(loss, classifier.architecture.embeddings.weight)
@@ -123,13 +123,13 @@ def test_the_gradient_reaches_the_embeddings_of_the_words_that_are_shown(
 
 
 @pytest.mark.parametrize(("done", "masked"), [(0.0, 0), (0.1, 1), (0.2, 2), (0.4, 4), (0.9, 4)])
-def test_masks_rise_over_the_warmup(classifier: TextClassifier, done: float, masked: int) -> None:
+def test_masks_rise_over_the_warmup(classifier: TextModel, done: float, masked: int) -> None:
     defence = resolved(classifier, masked_tokens=4, warmup=0.4)
     seen: list[float] = []
     looks = CertifiedRsmi.looks
 
     class Spy(CertifiedRsmi):
-        def looks(self, classifier: TextClassifier, batch: Batch, share: float) -> Tensor:
+        def looks(self, classifier: TextModel, batch: Batch, share: float) -> Tensor:
             seen.append(share)
             return looks(self, classifier, batch, share)
 

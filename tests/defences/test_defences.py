@@ -13,7 +13,7 @@ import torch
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.defences import DEFENCES, Step, make_defence
 from unfooled.errors import UsageError
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.settings import describe_settings
 
@@ -29,7 +29,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     return {name: {"table": str(path)} if name == "safer" else {} for name in DEFENCES}
 
 
-def separable(classifier: TextClassifier, rows: int = 48) -> Batch:
+def separable(classifier: TextModel, rows: int = 48) -> Batch:
     """Texts with four telling words each: masking one or two leaves the label readable."""
     chooser = random.Random(0)
     labels = [row % 2 for row in range(rows)]
@@ -53,7 +53,7 @@ def test_the_loss_is_finite_and_reaches_the_weights(
     assert loss.shape == ()
     assert loss.isfinite()
     loss.backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in classifier.model.parameters())
+    assert all(p.grad is None or p.grad.isfinite().all() for p in classifier.module.parameters())
     for weight in (classifier.architecture.embeddings.weight, classifier.architecture.blocks[0]):
         parameters = [weight] if isinstance(weight, torch.Tensor) else list(weight.parameters())
         assert any(p.grad is not None and p.grad.abs().max() > 0 for p in parameters)
@@ -65,8 +65,8 @@ def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[
     classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
     defence = make_defence(name, settings[name]).resolved(classifier)
     batch = separable(classifier)
-    optimizer = torch.optim.AdamW(classifier.model.parameters(), lr=3e-3)
-    classifier.model.train()
+    optimizer = torch.optim.AdamW(classifier.module.parameters(), lr=3e-3)
+    classifier.module.train()
     losses = []
     for number in range(40):
         loss = defence.loss(classifier, batch, Step(done=number / 40))
@@ -116,7 +116,7 @@ def test_standard_is_cross_entropy_on_the_texts_as_they_are() -> None:
     classifier = tiny_classifier("bert", labels=2)
     batch = separable(classifier, 6)
     loss = make_defence("standard").loss(classifier, batch, Step(done=0.0))
-    logits = classifier.model(
+    logits = classifier.module(
         input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=batch.type_ids
     ).logits
     expected = -logits.log_softmax(dim=-1)[torch.arange(6), batch.labels].mean()
@@ -132,7 +132,7 @@ def test_the_wrapped_module_is_the_one_that_is_called(settings: dict[str, dict[s
 
         def forward(self, **inputs: torch.Tensor) -> object:
             Wrapper.calls += 1
-            return classifier.model(**inputs)
+            return classifier.module(**inputs)
 
     for number, name in enumerate(DEFENCES):
         defence = make_defence(name, settings[name]).resolved(classifier)

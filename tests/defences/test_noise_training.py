@@ -16,7 +16,7 @@ from unfooled import assets
 from unfooled.defences import CertifiedRsmi, NoiseAugment, Stability, Standard, Step, make_defence
 from unfooled.defences.scale import default_sigma
 from unfooled.errors import UsageError
-from unfooled.models import Batch, FreshNoise, TextClassifier
+from unfooled.models import Batch, FreshNoise, TextModel
 from unfooled.predictors import Vote
 
 LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
@@ -24,12 +24,12 @@ FULL = Step(done=1.0)
 
 
 @pytest.fixture(scope="module")
-def classifier() -> TextClassifier:
+def classifier() -> TextModel:
     return tiny_classifier("bert")
 
 
 @pytest.fixture
-def batch(classifier: TextClassifier) -> Batch:
+def batch(classifier: TextModel) -> Batch:
     return classifier.batch(classifier.encode(TEXTS), LABELS)
 
 
@@ -47,13 +47,13 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return seen
 
 
-def resolved(name: str, classifier: TextClassifier, **settings: Any) -> Any:
+def resolved(name: str, classifier: TextModel, **settings: Any) -> Any:
     return make_defence(name, settings).resolved(classifier)
 
 
-def logits_of(classifier: TextClassifier, batch: Batch, embeddings: Tensor) -> Tensor:
+def logits_of(classifier: TextModel, batch: Batch, embeddings: Tensor) -> Tensor:
     """A plain call of the model, past everything that unfooled adds."""
-    output = classifier.model(
+    output = classifier.module(
         inputs_embeds=embeddings, attention_mask=batch.mask, token_type_ids=batch.type_ids
     )
     logits: Tensor = output.logits
@@ -61,10 +61,10 @@ def logits_of(classifier: TextClassifier, batch: Batch, embeddings: Tensor) -> T
 
 
 def test_noise_augmentation_is_cross_entropy_on_the_noisy_embeddings(
-    classifier: TextClassifier, batch: Batch, drawn: list[Tensor]
+    classifier: TextModel, batch: Batch, drawn: list[Tensor]
 ) -> None:
     loss = resolved("noise-augment", classifier, sigma=0.7).loss(classifier, batch, FULL)
-    logits = logits_of(classifier, batch, classifier.embed(batch.ids) + drawn[0])
+    logits = logits_of(classifier, batch, classifier.start(batch) + drawn[0])
     expected = -logits.log_softmax(dim=-1)[torch.arange(len(batch)), batch.labels].mean()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     clean = Standard().loss(classifier, batch, FULL)
@@ -73,7 +73,7 @@ def test_noise_augmentation_is_cross_entropy_on_the_noisy_embeddings(
 
 @pytest.mark.parametrize("gamma", [0.5, 3.0])
 def test_stability_loss_is_the_papers_with_constant_targets(
-    classifier: TextClassifier, batch: Batch, drawn: list[Tensor], gamma: float
+    classifier: TextModel, batch: Batch, drawn: list[Tensor], gamma: float
 ) -> None:
     assert batch.labels is not None
     table = classifier.architecture.embeddings.weight
@@ -81,7 +81,7 @@ def test_stability_loss_is_the_papers_with_constant_targets(
     (gradient,) = torch.autograd.grad(loss, table)
 
     def by_hand(*, constant: bool) -> tuple[Tensor, Tensor]:
-        clean = classifier.embed(batch.ids)
+        clean = classifier.start(batch)
         answer = logits_of(classifier, batch, clean)
         noisy = logits_of(classifier, batch, clean + drawn[0]).log_softmax(dim=-1)
         target = (answer.detach() if constant else answer).softmax(dim=-1)
@@ -95,15 +95,15 @@ def test_stability_loss_is_the_papers_with_constant_targets(
     assert (gradient - through_both).abs().max() > 1e-3
 
 
-def test_stability_without_weight_is_plain_fine_tuning(classifier: TextClassifier, batch: Batch) -> None:
+def test_stability_without_weight_is_plain_fine_tuning(classifier: TextModel, batch: Batch) -> None:
     """Dropout on: the same draws, the same loss, the same gradient."""
-    classifier.model.train()
+    classifier.module.train()
     gradients = []
     for defence in (resolved("stability", classifier, gamma=0), Standard()):
         torch.manual_seed(3)
         loss = defence.loss(classifier, batch, FULL)
         gradients.append((loss.item(), torch.autograd.grad(loss, classifier.architecture.embeddings.weight)))
-    classifier.model.eval()
+    classifier.module.eval()
     assert gradients[0][0] == gradients[1][0]
     assert torch.equal(gradients[0][1][0], gradients[1][1][0])
 
@@ -111,7 +111,7 @@ def test_stability_without_weight_is_plain_fine_tuning(classifier: TextClassifie
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 @pytest.mark.parametrize("name", ["noise-augment", "stability"])
 def test_noise_is_on_every_token_but_padding_and_fresh_for_each_example_and_step(
-    classifier: TextClassifier, drawn: list[Tensor], name: str, kind: str
+    classifier: TextModel, drawn: list[Tensor], name: str, kind: str
 ) -> None:
     defence = resolved(name, classifier, sigma=0.5, kind=kind)
     batch = classifier.batch(classifier.encode([TEXTS[2], TEXTS[2], "dull"] * 20), LABELS[:3] * 20)
@@ -129,7 +129,7 @@ def test_noise_is_on_every_token_but_padding_and_fresh_for_each_example_and_step
     assert float(first[~padding].abs().mean()) == pytest.approx(mean, rel=0.03)
 
 
-def test_training_noise_goes_where_the_deployed_vote_puts_it(classifier: TextClassifier) -> None:
+def test_training_noise_goes_where_the_deployed_vote_puts_it(classifier: TextModel) -> None:
     """The vote and the certificate noise every token of the text, [CLS] and [SEP] included, at one site."""
     for name in ("noise-augment", "stability"):
         for kind in ("gaussian", "laplace"):
@@ -140,7 +140,7 @@ def test_training_noise_goes_where_the_deployed_vote_puts_it(classifier: TextCla
 
 
 @pytest.mark.parametrize(("done", "share"), [(0.0, 0.0), (0.1, 0.25), (0.4, 1.0), (1.0, 1.0)])
-def test_noise_rises_over_the_warmup(classifier: TextClassifier, done: float, share: float) -> None:
+def test_noise_rises_over_the_warmup(classifier: TextModel, done: float, share: float) -> None:
     for name in ("noise-augment", "stability"):
         noise = resolved(name, classifier, sigma=0.8, warmup=0.4).noise(Step(done=done)).noise
         assert noise.scale == pytest.approx(0.8 * share)
@@ -165,7 +165,7 @@ def test_only_stability_starts_with_full_noise() -> None:
     ids=str,
 )
 def test_bad_settings_are_refused_by_name_before_any_work(
-    classifier: TextClassifier, name: str, settings: dict[str, Any], message: str
+    classifier: TextModel, name: str, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         make_defence(name, settings).resolved(classifier)
@@ -183,7 +183,7 @@ def test_sigma_fits_the_encoders_embeddings_unless_it_is_given(name: str) -> Non
     assert resolved(name, classifier, sigma=0.07).sigma == 0.07
 
 
-def test_laplace_noise_has_the_same_variance_by_default(classifier: TextClassifier) -> None:
+def test_laplace_noise_has_the_same_variance_by_default(classifier: TextModel) -> None:
     gaussian, laplace = (resolved("noise-augment", classifier, kind=kind) for kind in ("gaussian", "laplace"))
     assert 2 * laplace.sigma**2 == pytest.approx(gaussian.sigma**2, rel=0.1)
     assert replace(laplace, kind="gaussian").sigma == laplace.sigma
@@ -195,5 +195,5 @@ def test_sigma_of_the_shipped_encoder() -> None:
 
     folder = str(assets.path("minilm"))
     model = AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True)
-    classifier = TextClassifier(model, AutoTokenizer.from_pretrained(folder))
+    classifier = TextModel(model, AutoTokenizer.from_pretrained(folder))
     assert (default_sigma(classifier), default_sigma(classifier, "laplace")) == (0.25, 0.17)

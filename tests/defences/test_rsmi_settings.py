@@ -10,7 +10,7 @@ from tiny_models import t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.defences import Rsmi, make_defence
 from unfooled.defences.rsmi import spread
 from unfooled.errors import UsageError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import TwoStep
 
 
@@ -41,16 +41,16 @@ from unfooled.predictors import TwoStep
     ids=str,
 )
 def test_bad_settings_are_refused_by_name_before_any_work(
-    bert: TextClassifier, settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+    bert: TextModel, settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TextClassifier, "forward", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr(TextModel, "forward", lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(UsageError, match=message):
         make_defence("rsmi", settings).resolved(bert)
 
 
 def test_an_encoder_without_a_mask_token_is_refused_unless_nothing_is_masked() -> None:
     tokenizer = t5_tokenizer(sentinel=False)
-    classifier = TextClassifier(tiny_model("t5", tokenizer), tokenizer)
+    classifier = TextModel(tiny_model("t5", tokenizer), tokenizer)
     with pytest.raises(UsageError, match=r"masked_tokens: the tokenizer .* has no mask token"):
         make_defence("rsmi").resolved(classifier)
     assert make_defence("rsmi", {"masked_tokens": 0}).resolved(classifier).masked_tokens == 0
@@ -97,7 +97,7 @@ def test_short_texts_mask_one_word_and_take_the_noise_late() -> None:
     assert (resolved.masked_tokens, resolved.noise_layers, resolved.warmup) == (1, (3, 4), 0.5)
 
 
-def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextClassifier) -> None:
+def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextModel) -> None:
     given = {
         "sigma": 0.33,
         "noise_layers": ["embeddings", 2],
@@ -113,9 +113,9 @@ def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextClas
     assert predictor == TwoStep(**{**given, "noise_layers": ("embeddings", 2)})
 
 
-def test_a_count_of_layers_becomes_the_list(bert: TextClassifier) -> None:
+def test_a_count_of_layers_becomes_the_list(bert: TextModel) -> None:
     assert make_defence("rsmi", {"noise_layers": 2}).resolved(bert).noise_layers == (0, 1)
 
 
-def test_silence_needs_no_layers(bert: TextClassifier) -> None:
+def test_silence_needs_no_layers(bert: TextModel) -> None:
     assert make_defence("rsmi", {"sigma": 0, "noise_layers": []}).resolved(bert).noise_layers == ()

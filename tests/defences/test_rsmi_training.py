@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.defences import Rsmi, Step, make_defence
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 
 LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
 
@@ -31,42 +31,42 @@ class Pass:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[Pass]:
     seen: list[Pass] = []
-    forward = TextClassifier.forward
+    forward = TextModel.forward
 
-    def spy(self: TextClassifier, batch: Batch, **options: Any) -> Any:
+    def spy(self: TextModel, batch: Batch, **options: Any) -> Any:
         scale = options["sampler"].noise.scale
-        seen.append(Pass(batch.ids, options["embeddings"], options["sites"], scale, self.model.training))
+        seen.append(Pass(batch.ids, options["start"], options["sites"], scale, self.module.training))
         return forward(self, batch, **options)
 
-    monkeypatch.setattr(TextClassifier, "forward", spy)
+    monkeypatch.setattr(TextModel, "forward", spy)
     return seen
 
 
 @pytest.fixture(scope="module")
-def classifier() -> TextClassifier:
+def classifier() -> TextModel:
     return tiny_classifier("bert")
 
 
-def rsmi(classifier: TextClassifier, **settings: Any) -> Rsmi:
+def rsmi(classifier: TextModel, **settings: Any) -> Rsmi:
     """With noise and masks in full from the first step, unless a warm-up is asked for."""
     resolved = make_defence("rsmi", {"warmup": 0.0, **settings}).resolved(classifier)
     assert isinstance(resolved, Rsmi)
     return resolved
 
 
-def batch_of(classifier: TextClassifier, rows: slice = slice(None)) -> Batch:
+def batch_of(classifier: TextModel, rows: slice = slice(None)) -> Batch:
     return classifier.batch(classifier.encode(TEXTS[rows]), LABELS[rows])
 
 
 @pytest.mark.parametrize("masked_tokens", [1, 2, 4])
 def test_the_tokens_of_the_largest_gradient_are_masked(
-    classifier: TextClassifier, passes: list[Pass], masked_tokens: int
+    classifier: TextModel, passes: list[Pass], masked_tokens: int
 ) -> None:
     batch = batch_of(classifier)
     rsmi(classifier, sigma=0, masked_tokens=masked_tokens).loss(classifier, batch, Step(done=0.0))
     saliency, training = passes
     assert torch.equal(saliency.ids, batch.ids)
-    classifier.model.eval()
+    classifier.module.eval()
     norms = own_gradient(classifier, batch).norm(dim=-1)
     for row in range(len(batch)):
         words = [i for i in range(batch.ids.shape[1]) if batch.maskable[row, i]]
@@ -77,12 +77,12 @@ def test_the_tokens_of_the_largest_gradient_are_masked(
         assert torch.equal(training.ids[row, kept], batch.ids[row, kept])
 
 
-def own_gradient(classifier: TextClassifier, batch: Batch) -> Tensor:
+def own_gradient(classifier: TextModel, batch: Batch) -> Tensor:
     """Each row's gradient from a plain call of the model, dropout off."""
     rows = []
     for row in range(len(batch)):
         embeddings = classifier.embed(batch.ids[row : row + 1]).detach().requires_grad_(True)
-        logits = classifier.model(
+        logits = classifier.module(
             inputs_embeds=embeddings,
             attention_mask=batch.mask[row : row + 1],
             token_type_ids=batch.type_ids[row : row + 1],
@@ -95,7 +95,7 @@ def own_gradient(classifier: TextClassifier, batch: Batch) -> Tensor:
 
 @pytest.mark.parametrize("rows", [slice(2, 3), slice(0, 4), slice(0, 8)], ids=["one", "four", "eight"])
 def test_the_embedding_step_does_not_depend_on_the_batch_size(
-    classifier: TextClassifier, passes: list[Pass], rows: slice
+    classifier: TextModel, passes: list[Pass], rows: slice
 ) -> None:
     """The training pass starts from embed(masked ids) + step · (the row's own gradient)."""
     batch = batch_of(classifier, rows)
@@ -103,26 +103,26 @@ def test_the_embedding_step_does_not_depend_on_the_batch_size(
     training = passes[1]
     assert training.embeddings is not None
     moved = (training.embeddings - classifier.embed(training.ids)).detach()
-    classifier.model.eval()
+    classifier.module.eval()
     assert_close(moved, 0.5 * own_gradient(classifier, batch), atol=1e-6, rtol=1e-3)
     assert moved.abs().max() > 1e-3
 
 
 def test_dropout_is_off_in_the_saliency_pass_and_on_in_the_training_pass(
-    classifier: TextClassifier, passes: list[Pass]
+    classifier: TextModel, passes: list[Pass]
 ) -> None:
-    classifier.model.train()
+    classifier.module.train()
     rsmi(classifier).loss(classifier, batch_of(classifier), Step(done=0.0))
     assert [one.training for one in passes] == [False, True]
-    assert classifier.model.training
+    assert classifier.module.training
 
 
-def test_both_passes_are_noisy(classifier: TextClassifier, passes: list[Pass]) -> None:
+def test_both_passes_are_noisy(classifier: TextModel, passes: list[Pass]) -> None:
     rsmi(classifier, sigma=0.3, noise_layers=[0, 2]).loss(classifier, batch_of(classifier), Step(done=0.0))
     assert [(one.scale, one.sites) for one in passes] == [(0.3, (0, 2)), (0.3, (0, 2))]
 
 
-def test_texts_shorter_than_m_mask_what_they_can(classifier: TextClassifier, passes: list[Pass]) -> None:
+def test_texts_shorter_than_m_mask_what_they_can(classifier: TextModel, passes: list[Pass]) -> None:
     batch = batch_of(classifier)
     loss = rsmi(classifier, masked_tokens=6, candidates=6).loss(classifier, batch, Step(done=0.0))
     masked = passes[1].ids == classifier.mask_token_id
@@ -136,7 +136,7 @@ def test_texts_shorter_than_m_mask_what_they_can(classifier: TextClassifier, pas
     ("done", "scale", "masked"), [(0.0, 0.0, 0), (0.1, 0.1, 1), (0.2, 0.2, 2), (0.4, 0.4, 4), (0.9, 0.4, 4)]
 )
 def test_noise_and_masks_rise_over_the_warmup(
-    classifier: TextClassifier, passes: list[Pass], done: float, scale: float, masked: int
+    classifier: TextModel, passes: list[Pass], done: float, scale: float, masked: int
 ) -> None:
     settings = {"sigma": 0.4, "masked_tokens": 4, "warmup": 0.4}
     rsmi(classifier, **settings).loss(classifier, batch_of(classifier, slice(2, 4)), Step(done=done))
@@ -145,7 +145,7 @@ def test_noise_and_masks_rise_over_the_warmup(
 
 
 def test_without_warmup_noise_and_masks_are_there_from_the_start(
-    classifier: TextClassifier, passes: list[Pass]
+    classifier: TextModel, passes: list[Pass]
 ) -> None:
     rsmi(classifier, sigma=0.4, masked_tokens=2).loss(
         classifier, batch_of(classifier, slice(2, 4)), Step(done=0.0)
@@ -154,12 +154,12 @@ def test_without_warmup_noise_and_masks_are_there_from_the_start(
     assert (passes[1].ids == classifier.mask_token_id).sum(dim=1).tolist() == [2, 2]
 
 
-def test_the_saliency_pass_leaves_no_weight_gradients(classifier: TextClassifier) -> None:
+def test_the_saliency_pass_leaves_no_weight_gradients(classifier: TextModel) -> None:
     rsmi(classifier).loss(classifier, batch_of(classifier), Step(done=0.0))
-    assert all(parameter.grad is None for parameter in classifier.model.parameters())
+    assert all(parameter.grad is None for parameter in classifier.module.parameters())
 
 
-def test_the_input_batch_is_not_changed(classifier: TextClassifier) -> None:
+def test_the_input_batch_is_not_changed(classifier: TextModel) -> None:
     batch = batch_of(classifier)
     before = batch.ids.clone()
     rsmi(classifier, masked_tokens=3).loss(classifier, batch, Step(done=0.0))

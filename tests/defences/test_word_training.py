@@ -13,7 +13,7 @@ import torch
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.defences import RandomMask, Safer, Step, make_defence
 from unfooled.errors import UsageError
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask, SynonymVote
 from unfooled.settings import describe_settings
 
@@ -22,7 +22,7 @@ FULL = Step(done=1.0)
 
 
 @pytest.fixture(scope="module")
-def classifier() -> TextClassifier:
+def classifier() -> TextModel:
     return tiny_classifier("bert")
 
 
@@ -37,24 +37,24 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
     """The batch of every forward pass."""
     batches: list[Batch] = []
-    forward = TextClassifier.forward
+    forward = TextModel.forward
 
-    def spy(self: TextClassifier, batch: Batch, **options: Any) -> Any:
+    def spy(self: TextModel, batch: Batch, **options: Any) -> Any:
         batches.append(batch)
         return forward(self, batch, **options)
 
-    monkeypatch.setattr(TextClassifier, "forward", spy)
+    monkeypatch.setattr(TextModel, "forward", spy)
     return batches
 
 
-def shown(classifier: TextClassifier, batch: Batch) -> list[str]:
+def shown(classifier: TextModel, batch: Batch) -> list[str]:
     """The rows as text, special tokens and padding left out but for the mask."""
     names = [classifier.tokenizer.convert_ids_to_tokens(row.tolist()) for row in batch.ids]
     return [" ".join(name for name in row if name not in ("[CLS]", "[SEP]", "[PAD]")) for row in names]
 
 
 def test_training_shows_the_subsets_of_words_that_the_predictor_shows(
-    classifier: TextClassifier, seen: list[Batch]
+    classifier: TextModel, seen: list[Batch]
 ) -> None:
     defence = make_defence("random-mask", {"kept": 0.5}).resolved(classifier)
     encoded = classifier.encode(["bold old cold war"])
@@ -74,9 +74,7 @@ def test_training_shows_the_subsets_of_words_that_the_predictor_shows(
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.75, 2.0])
-def test_hidden_words_are_one_mask_token_each(
-    classifier: TextClassifier, seen: list[Batch], kept: float
-) -> None:
+def test_hidden_words_are_one_mask_token_each(classifier: TextModel, seen: list[Batch], kept: float) -> None:
     """«zebra» falls apart into letters; hidden, it is one token all the same."""
     texts = ["a zebra is a zebra", *TEXTS]
     batch = classifier.batch(classifier.encode(texts), [0] * len(texts))
@@ -89,7 +87,7 @@ def test_hidden_words_are_one_mask_token_each(
     assert trained.labels is batch.labels
 
 
-def test_pairs_hide_words_of_both_texts(classifier: TextClassifier, seen: list[Batch]) -> None:
+def test_pairs_hide_words_of_both_texts(classifier: TextModel, seen: list[Batch]) -> None:
     batch = classifier.batch(classifier.encode(["bold old war"] * 40, ["a fine film"] * 40), [0] * 40)
     make_defence("random-mask", {"kept": 3}).resolved(classifier).loss(classifier, batch, FULL)
     masked = seen[0].ids == classifier.mask_token_id
@@ -100,7 +98,7 @@ def test_pairs_hide_words_of_both_texts(classifier: TextClassifier, seen: list[B
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["one text", "pairs"])
 def test_every_word_is_redrawn_from_its_set(
-    classifier: TextClassifier, seen: list[Batch], table: str, pairs: bool
+    classifier: TextModel, seen: list[Batch], table: str, pairs: bool
 ) -> None:
     text, other = "a good film", "cold war"
     encoded = classifier.encode([text] * 300, [other] * 300 if pairs else None)
@@ -118,7 +116,7 @@ def test_every_word_is_redrawn_from_its_set(
 
 @pytest.mark.parametrize("name", ["random-mask", "safer"])
 def test_words_are_drawn_anew_each_step_and_again_by_seed(
-    classifier: TextClassifier, seen: list[Batch], table: str, name: str
+    classifier: TextModel, seen: list[Batch], table: str, name: str
 ) -> None:
     defence = make_defence(name, {"table": table} if name == "safer" else {}).resolved(classifier)
     batch = classifier.batch(classifier.encode(["a good film , good war , good love"] * 8), [0] * 8)
@@ -132,7 +130,7 @@ def test_words_are_drawn_anew_each_step_and_again_by_seed(
     assert len(set(first)) > 1, "rows are drawn independently"
 
 
-def test_a_text_without_words_can_be_trained_on(classifier: TextClassifier, table: str) -> None:
+def test_a_text_without_words_can_be_trained_on(classifier: TextModel, table: str) -> None:
     batch = classifier.batch(classifier.encode(["", "dull"]), [0, 1])
     for defence in (RandomMask(), Safer(table=table)):
         assert defence.loss(classifier, batch, FULL).isfinite()
@@ -145,7 +143,7 @@ def test_defaults_are_those_of_the_predictors() -> None:
         assert own == {name: value for name, value in theirs.items() if not name.startswith("abstain")}
 
 
-def test_settings_reach_the_predictor(classifier: TextClassifier, table: str) -> None:
+def test_settings_reach_the_predictor(classifier: TextModel, table: str) -> None:
     given: dict[str, Any] = {
         "table": table,
         "min_cosine": 0.7,
@@ -158,12 +156,12 @@ def test_settings_reach_the_predictor(classifier: TextClassifier, table: str) ->
     assert made == RandomWordMask(kept=3.0, votes=9)
 
 
-def test_what_cannot_be_served_is_refused_before_any_work(classifier: TextClassifier) -> None:
+def test_what_cannot_be_served_is_refused_before_any_work(classifier: TextModel) -> None:
     with pytest.raises(UsageError, match=r"There is no substitution table 'thesaurus\.txt'"):
         make_defence("safer", {"table": "thesaurus.txt"}).resolved(classifier)
     with pytest.raises(UsageError, match="whole number of words"):
         make_defence("random-mask", {"kept": 1.5}).resolved(classifier)
     tokenizer = t5_tokenizer(sentinel=False)
-    without_mask = TextClassifier(tiny_model("t5", tokenizer), tokenizer)
+    without_mask = TextModel(tiny_model("t5", tokenizer), tokenizer)
     with pytest.raises(UsageError, match="no mask token"):
         make_defence("random-mask").resolved(without_mask)

@@ -1,4 +1,4 @@
-"""What a ``TextClassifier`` refuses at once, and how long a text it reads."""
+"""What a ``TextModel`` refuses at once, and how long a text it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 from tiny_models import CONFIGS, bert_tokenizer, t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.errors import UsageError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 
 LONGEST = {
     "bert": 64,
@@ -52,13 +52,13 @@ def test_a_tokenizer_without_padding_is_refused() -> None:
     model = tiny_model("bert", tokenizer)
     tokenizer.pad_token = None
     with pytest.raises(UsageError, match="no padding token"):
-        TextClassifier(model, tokenizer)
+        TextModel(model, tokenizer)
 
 
 def test_a_slow_tokenizer_is_refused() -> None:
     slow = SimpleNamespace(is_fast=False, pad_token_id=0)
     with pytest.raises(UsageError, match="not a fast tokenizer"):
-        TextClassifier(tiny_model("bert", bert_tokenizer()), slow)
+        TextModel(tiny_model("bert", bert_tokenizer()), slow)
 
 
 def test_a_model_without_blocks_is_refused_naming_its_type() -> None:
@@ -67,12 +67,12 @@ def test_a_model_without_blocks_is_refused_naming_its_type() -> None:
     model.base_model = model
     model.get_input_embeddings = lambda: None  # type: ignore[assignment]
     with pytest.raises(UsageError, match="'perceptron'"):
-        TextClassifier(model, bert_tokenizer())
+        TextModel(model, bert_tokenizer())
 
 
 def test_t5_without_a_sentinel_has_no_mask_token() -> None:
     tokenizer = t5_tokenizer(sentinel=False)
-    assert TextClassifier(tiny_model("t5", tokenizer), tokenizer).mask_token_id is None
+    assert TextModel(tiny_model("t5", tokenizer), tokenizer).mask_token_id is None
 
 
 def test_every_listed_family_has_a_tiny_classifier() -> None:
@@ -82,7 +82,7 @@ def test_every_listed_family_has_a_tiny_classifier() -> None:
 
 def test_bfloat16_gives_nearly_the_same_logits() -> None:
     exact = tiny_classifier("bert")
-    rough = TextClassifier(exact.model, exact.tokenizer, max_length=48, bf16=True)
+    rough = TextModel(exact.module, exact.tokenizer, max_length=48, bf16=True)
     batch = exact.batch(exact.encode(["a gorgeous , witty film"]))
     with torch.no_grad():
         expected, found = exact.forward(batch).logits, rough.forward(batch).logits

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tiny_models import TEXTS, bert_tokenizer, roberta_tokenizer, t5_tokenizer, tiny_model
-from unfooled.models import TextClassifier, collate, length_sorted_chunks
+from unfooled.models import TextModel, collate, length_sorted_chunks
 from unfooled.models.encoding import encode
 
 
@@ -65,13 +65,13 @@ def test_spelt_special_tokens_are_read_letter_by_letter(make: type) -> None:
 def test_t5_answers_a_text_that_spells_its_end_token() -> None:
     """T5's head refuses batches whose rows have different numbers of end tokens."""
     tokenizer = sentencepiece_like_tokenizer()
-    classifier = TextClassifier(tiny_model("t5", tokenizer), tokenizer)
+    classifier = TextModel(tiny_model("t5", tokenizer), tokenizer)
     batch = classifier.batch(classifier.encode(["a film", "a </s> film </s>"]))
     assert classifier.forward(batch).logits.shape == (2, 3)
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "שלום film עולם", "naïve CAFÉ", "film 🎬 film", "x\x00y\tz"])
-def test_offsets_lead_back_to_the_words(bert: TextClassifier, text: str) -> None:
+def test_offsets_lead_back_to_the_words(bert: TextModel, text: str) -> None:
     (item,) = bert.encode([text])
     for token, maskable, (which, start, end) in zip(item.ids, item.maskable, item.offsets, strict=True):
         assert which == 0
@@ -84,7 +84,7 @@ def test_offsets_lead_back_to_the_words(bert: TextClassifier, text: str) -> None
             assert text[start:end].strip()
 
 
-def test_offsets_of_a_pair_name_their_text(bert: TextClassifier) -> None:
+def test_offsets_of_a_pair_name_their_text(bert: TextModel) -> None:
     pair = ("a film", "it was long")
     (item,) = bert.encode([pair[0]], [pair[1]])
     words = [
@@ -97,7 +97,7 @@ def test_offsets_of_a_pair_name_their_text(bert: TextClassifier) -> None:
     assert item.maskable == (False, True, True, False, True, True, True, False)
 
 
-def test_truncation_is_flagged(bert: TextClassifier) -> None:
+def test_truncation_is_flagged(bert: TextModel) -> None:
     room = bert.max_length - 2
     exact, longer = bert.encode(["film " * room, "film " * (room + 1)])
     assert (len(exact), exact.truncated) == (bert.max_length, False)
@@ -107,7 +107,7 @@ def test_truncation_is_flagged(bert: TextClassifier) -> None:
     assert pair.ids[-1] == bert.tokenizer.sep_token_id
 
 
-def test_masking_replaces_the_given_positions_only(bert: TextClassifier) -> None:
+def test_masking_replaces_the_given_positions_only(bert: TextModel) -> None:
     (item,) = bert.encode(["a bold film"])
     masked = item.with_masked([1, 3], bert.mask_token_id)
     assert masked.ids == (item.ids[0], bert.mask_token_id, item.ids[2], bert.mask_token_id, item.ids[4])
@@ -115,7 +115,7 @@ def test_masking_replaces_the_given_positions_only(bert: TextClassifier) -> None
     assert bert.mask_token_id not in item.ids
 
 
-def test_batches_are_padded_to_their_longest_input(bert: TextClassifier) -> None:
+def test_batches_are_padded_to_their_longest_input(bert: TextModel) -> None:
     encoded = bert.encode(TEXTS)
     batch = collate(encoded, pad_id=bert.tokenizer.pad_token_id, labels=range(len(encoded)))
     assert batch.ids.shape == (len(TEXTS), max(map(len, encoded)))
@@ -128,7 +128,7 @@ def test_batches_are_padded_to_their_longest_input(bert: TextClassifier) -> None
     assert collate(encoded, pad_id=0, multiple_of=8).ids.shape[1] % 8 == 0
 
 
-def test_nothing_to_encode_is_no_error(bert: TextClassifier) -> None:
+def test_nothing_to_encode_is_no_error(bert: TextModel) -> None:
     assert bert.encode([]) == []
 
 

@@ -10,13 +10,13 @@ import torch
 from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
-from unfooled.models import KeyedNoise, Noise, Site, TextClassifier
+from unfooled.models import KeyedNoise, Noise, Site, TextModel
 from unfooled.models.first_token import FAMILIES
 
 TESTED = sorted(FAMILIES - {"camembert"})
 
 
-def without_shortcut(classifier: TextClassifier) -> TextClassifier:
+def without_shortcut(classifier: TextModel) -> TextModel:
     whole = deepcopy(classifier)
     whole.architecture = replace(whole.architecture, first_token_suffices=False)
     return whole
@@ -43,8 +43,8 @@ def test_logits_are_those_of_the_whole_block(family: str, sites: tuple[Site, ...
 def test_gradients_are_those_of_the_whole_block() -> None:
     short = tiny_classifier("bert")
     batch = short.batch(short.encode(TEXTS[:4]))
-    first, _ = short.embedding_gradient(batch)
-    second, _ = without_shortcut(short).embedding_gradient(batch)
+    first, _ = short.gradient(batch)
+    second, _ = without_shortcut(short).gradient(batch)
     assert first.abs().max() > 0
     assert_close(first, second, atol=1e-5, rtol=1e-4)
 

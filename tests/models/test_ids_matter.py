@@ -37,8 +37,8 @@ def test_ids_do_not_matter_at_fixed_embeddings(family: str, pair: list[str] | No
     batch = classifier.batch([item, *changed])
     with torch.no_grad():
         embeddings = torch.randn(classifier.embed(batch.ids[:1]).shape).expand(len(batch), -1, -1)
-        logits = classifier.forward(batch, embeddings=embeddings).logits
-        moved = classifier.forward(batch, embeddings=classifier.embed(batch.ids)).logits
+        logits = classifier.forward(batch, start=embeddings).logits
+        moved = classifier.forward(batch, start=classifier.start(batch)).logits
     torch.testing.assert_close(logits, logits[:1].expand_as(logits), rtol=1e-5, atol=1e-5)
     assert (moved[1:] - moved[0]).abs().max() > 0.01  # with their own embeddings they do
     assert not ids_matter(classifier, item) and written_markers(classifier) == []
@@ -64,7 +64,7 @@ def test_the_end_token_of_an_encoder_decoder_is_a_marker() -> None:
 def test_a_model_that_looks_at_its_ids_is_found() -> None:
     classifier = tiny_classifier("bert")
     (item,) = classifier.encode(["a good film"])
-    table, original = torch.randn(len(classifier.tokenizer), 3), classifier.model.forward
+    table, original = torch.randn(len(classifier.tokenizer), 3), classifier.module.forward
 
     def peeking(input_ids: Any, **rest: Any) -> Any:
         found = original(input_ids=input_ids, **rest)
@@ -72,7 +72,7 @@ def test_a_model_that_looks_at_its_ids_is_found() -> None:
         return found
 
     assert not ids_matter(classifier, item)
-    classifier.model.forward = peeking
+    classifier.module.forward = peeking
     assert ids_matter(classifier, item)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tiny_models import TEXTS
-from unfooled.models import FreshNoise, KeyedNoise, Noise, Sampler, TextClassifier, input_key, mix
+from unfooled.models import FreshNoise, KeyedNoise, Noise, Sampler, TextModel, input_key, mix
 from unfooled.models.noise import _laplace_from_uniform
 
 WIDTH = 32
@@ -76,7 +76,7 @@ def test_the_key_of_an_input_is_the_same_on_every_machine() -> None:
     assert mix(0, 0) == 16294208416658607535  # the first output of splitmix64 from state 0
 
 
-def test_logits_of_an_input_do_not_depend_on_the_batch(any_classifier: TextClassifier) -> None:
+def test_logits_of_an_input_do_not_depend_on_the_batch(any_classifier: TextModel) -> None:
     noise = Noise(0.8, ("embeddings", 1))
     encoded = any_classifier.encode(TEXTS)
     keys = [input_key(3, item.ids) for item in encoded]

@@ -7,7 +7,7 @@ import torch
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Noise, TextClassifier
+from unfooled.models import Batch, Noise, TextModel
 from unfooled.predictors import Sequential, TwoStep, Vote
 from unfooled.predictors.masking import Plan, make_plan
 from unfooled.predictors.saliency import rank_tokens
@@ -23,7 +23,7 @@ MASKERS = {
 }
 
 
-def plan_of(classifier: TextClassifier, texts: list[str], masking: str, **changes: int) -> Plan:
+def plan_of(classifier: TextModel, texts: list[str], masking: str, **changes: int) -> Plan:
     settings = {"masked_tokens": 2, "candidates": 4, "saliency_draws": 1, **changes}
     noise = Noise(0.5, (0,))
     return make_plan(classifier, classifier.encode(texts), seed=0, noise=noise, masking=masking, **settings)
@@ -34,15 +34,15 @@ def plan_of(classifier: TextClassifier, texts: list[str], masking: str, **change
 def test_masked_positions_are_words_and_at_most_m(
     predictor: TwoStep, family: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    classifier: TextClassifier = request.getfixturevalue(family)
+    classifier: TextModel = request.getfixturevalue(family)
     seen: list[Batch] = []
-    forward = TextClassifier.forward
+    forward = TextModel.forward
 
-    def spy(self: TextClassifier, batch: Batch, **options: object) -> object:
+    def spy(self: TextModel, batch: Batch, **options: object) -> object:
         seen.append(batch)
         return forward(self, batch, **options)
 
-    monkeypatch.setattr(TextClassifier, "forward", spy)
+    monkeypatch.setattr(TextModel, "forward", spy)
     encoded = classifier.encode(TEXTS)
     decisions = predictor.decide(classifier, encoded)
     hidden = [batch.ids == classifier.mask_token_id for batch in seen]
@@ -56,15 +56,15 @@ def test_masked_positions_are_words_and_at_most_m(
         assert len(set(decision.masked)) == len(decision.masked) == wanted
 
 
-def test_a_text_shorter_than_m_masks_what_it_can(bert: TextClassifier) -> None:
+def test_a_text_shorter_than_m_masks_what_it_can(bert: TextModel) -> None:
     predictor = TwoStep(sigma=1.5, noise_layers=(0,), masked_tokens=5, candidates=9)
     (decision,) = predictor.decide(bert, bert.encode(["dull"]))
     assert decision.masked == (1,)
 
 
-def test_the_most_salient_words_are_masked_first(bert: TextClassifier) -> None:
+def test_the_most_salient_words_are_masked_first(bert: TextModel) -> None:
     encoded = bert.encode([TEXTS[2]])
-    gradient, _ = bert.embedding_gradient(bert.batch(encoded))
+    gradient, _ = bert.gradient(bert.batch(encoded))
     norms = gradient[0].norm(dim=-1).tolist()
     words = [position for position, maskable in enumerate(encoded[0].maskable) if maskable]
     expected = sorted(words, key=lambda position: -norms[position])[:3]
@@ -80,7 +80,7 @@ def test_equal_saliency_is_ranked_the_same_with_any_padding() -> None:
         assert rank_tokens(torch.zeros(1, width, 8), maskable, 3) == [[1, 2, 3]]
 
 
-def test_second_stage_masks_differ_and_come_from_the_candidates(bert: TextClassifier) -> None:
+def test_second_stage_masks_differ_and_come_from_the_candidates(bert: TextModel) -> None:
     plan = plan_of(bert, [TEXTS[2]], "gradient")
     masks = [frozenset(plan.sampled(0, draw).masked) for draw in range(200)]
     assert set().union(*masks) == set(plan.ranked[0])
@@ -93,7 +93,7 @@ def test_second_stage_masks_differ_and_come_from_the_candidates(bert: TextClassi
 
 
 @pytest.mark.parametrize("stage", ["top", "sampled"])
-def test_random_masking_draws_from_all_words_in_both_stages(bert: TextClassifier, stage: str) -> None:
+def test_random_masking_draws_from_all_words_in_both_stages(bert: TextModel, stage: str) -> None:
     plan = plan_of(bert, [TEXTS[2]], "random")
     words = set(range(1, len(bert.encode([TEXTS[2]])[0]) - 1))
     ballots = [getattr(plan, stage)(0, draw) for draw in range(200)]
@@ -102,7 +102,7 @@ def test_random_masking_draws_from_all_words_in_both_stages(bert: TextClassifier
 
 
 @pytest.mark.parametrize("masking", ["gradient", "random", "none"])
-def test_no_two_votes_of_an_input_share_their_noise(bert: TextClassifier, masking: str) -> None:
+def test_no_two_votes_of_an_input_share_their_noise(bert: TextModel, masking: str) -> None:
     plan = plan_of(bert, [TEXTS[0]], masking)
     keys = {stage(0, draw).key for stage in (plan.top, plan.sampled) for draw in range(100)}
     assert len(keys) == 200
@@ -111,7 +111,7 @@ def test_no_two_votes_of_an_input_share_their_noise(bert: TextClassifier, maskin
 
 
 @pytest.mark.parametrize("draws", [1, 3])
-def test_saliency_passes_are_counted(bert: TextClassifier, draws: int) -> None:
+def test_saliency_passes_are_counted(bert: TextModel, draws: int) -> None:
     assert plan_of(bert, [TEXTS[0]], "gradient", saliency_draws=draws).saliency_forwards == draws
     assert plan_of(bert, [TEXTS[0]], "random", saliency_draws=draws).saliency_forwards == 0
     assert plan_of(bert, [TEXTS[0]], "gradient", masked_tokens=0).saliency_forwards == 0

@@ -8,7 +8,7 @@ import pytest
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.models.encoding import MAX_CHARACTERS
 from unfooled.predictors import Classifier, Plain, Sequential, TwoStep
 from unfooled.predictors.override import with_settings
@@ -30,7 +30,7 @@ PREDICTORS = [Plain(), TwoStep(sigma=0.5, noise_layers=(0,), second_votes=5), Se
 
 
 @pytest.fixture(params=PREDICTORS, ids=lambda predictor: type(predictor).__name__)
-def deployed(request: pytest.FixtureRequest, bert: TextClassifier) -> Classifier:
+def deployed(request: pytest.FixtureRequest, bert: TextModel) -> Classifier:
     return Classifier(bert, request.param, labels=["bad", "fair", "good"])
 
 
@@ -65,7 +65,7 @@ def test_a_monstrous_text_is_refused_without_tokenising_it(plain: Classifier) ->
     assert "1,000,001 characters" in answer.refused
 
 
-def test_masked_words_are_the_words_of_the_text(bert: TextClassifier) -> None:
+def test_masked_words_are_the_words_of_the_text(bert: TextModel) -> None:
     predictor = TwoStep(sigma=0.1, noise_layers=(0,), masked_tokens=2, candidates=3)
     classifier = Classifier(bert, predictor, labels=["bad", "fair", "good"])
     text = "A Gorgeous, WITTY film \ud800"
@@ -80,7 +80,7 @@ def test_masked_words_are_the_words_of_the_text(bert: TextClassifier) -> None:
     assert sorted(which for which, _, _ in pair.masked_spans) == [0, 1]
 
 
-def test_labels_scores_and_votes_carry_their_names(bert: TextClassifier) -> None:
+def test_labels_scores_and_votes_carry_their_names(bert: TextModel) -> None:
     labels = ["bad", "fair", "good"]
     (answer,) = Classifier(bert, TwoStep(sigma=0.0), labels=labels).predict(["a bold film"])
     assert list(answer.scores) == labels
@@ -89,7 +89,7 @@ def test_labels_scores_and_votes_carry_their_names(bert: TextClassifier) -> None
     assert (answer.stage, answer.forwards, answer.abstained) == (1, 6, False)
 
 
-def test_an_abstention_has_a_leader_but_no_label(bert: TextClassifier) -> None:
+def test_an_abstention_has_a_leader_but_no_label(bert: TextModel) -> None:
     undecided = Sequential(sigma=0.1, max_votes=1, abstain=True)
     (answer,) = Classifier(bert, undecided, labels=["bad", "fair", "good"]).predict(["a bold film"])
     assert answer.abstained
@@ -115,7 +115,7 @@ def test_misuse_is_explained(plain: Classifier, arguments: tuple[object, ...], m
         plain.predict(*arguments)  # type: ignore[arg-type]
 
 
-def test_pairs_are_asked_for_where_the_task_has_them(bert: TextClassifier) -> None:
+def test_pairs_are_asked_for_where_the_task_has_them(bert: TextModel) -> None:
     labels = ["a", "b", "c"]
     nli = Classifier(bert, Plain(), labels=labels, task={"kind": "pair"})
     with pytest.raises(UsageError, match="trained on pairs"):
@@ -127,18 +127,18 @@ def test_pairs_are_asked_for_where_the_task_has_them(bert: TextClassifier) -> No
         single.predict(["a film"], ["it was long"])
 
 
-def test_t5_answers_strange_texts_and_pairs(t5: TextClassifier) -> None:
+def test_t5_answers_strange_texts_and_pairs(t5: TextModel) -> None:
     classifier = Classifier(t5, TwoStep(second_votes=3), labels=["a", "b", "c"])
     assert all(answer.label for answer in classifier.predict(list(STRANGE.values())))
     assert classifier.predict(["film", "a long film"], ["dull", "</s>"])[1].label
 
 
-def test_a_wrong_number_of_labels_is_refused(bert: TextClassifier) -> None:
+def test_a_wrong_number_of_labels_is_refused(bert: TextModel) -> None:
     with pytest.raises(UsageError, match="2 label names for a model with 3 outputs"):
         Classifier(bert, Plain(), labels=["a", "b"])
 
 
-def test_a_predictor_the_model_cannot_serve_is_refused(bert: TextClassifier) -> None:
+def test_a_predictor_the_model_cannot_serve_is_refused(bert: TextModel) -> None:
     with pytest.raises(UsageError, match="noise_layers: block 9"):
         Classifier(bert, TwoStep(noise_layers=(9,)), labels=["a", "b", "c"])
 

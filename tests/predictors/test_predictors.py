@@ -7,7 +7,7 @@ import torch
 
 from tiny_models import TEXTS
 from unfooled.errors import UsageError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import (
     PREDICTORS,
     Classifier,
@@ -49,7 +49,7 @@ def same(first: Decision, second: Decision) -> bool:
 
 @pytest.mark.parametrize("predictor", EVERY.values(), ids=EVERY)
 def test_answers_do_not_depend_on_the_batch(
-    bert: TextClassifier, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+    bert: TextModel, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded = bert.encode(TEXTS)
     together = predictor.decide(bert, encoded, seed=5)
@@ -65,7 +65,7 @@ def test_answers_do_not_depend_on_the_batch(
 
 
 @pytest.mark.parametrize("predictor", RANDOMISED.values(), ids=RANDOMISED)
-def test_each_input_may_have_its_own_seed(bert: TextClassifier, predictor: Predictor) -> None:
+def test_each_input_may_have_its_own_seed(bert: TextModel, predictor: Predictor) -> None:
     encoded = bert.encode(TEXTS)
     together = predictor.decide(bert, encoded, seed=list(range(len(encoded))))
     alone = [predictor.decide(bert, [item], seed=number)[0] for number, item in enumerate(encoded)]
@@ -73,7 +73,7 @@ def test_each_input_may_have_its_own_seed(bert: TextClassifier, predictor: Predi
 
 
 @pytest.mark.parametrize("predictor", RANDOMISED.values(), ids=RANDOMISED)
-def test_the_seed_decides_the_votes(bert: TextClassifier, predictor: Predictor) -> None:
+def test_the_seed_decides_the_votes(bert: TextModel, predictor: Predictor) -> None:
     encoded = bert.encode(TEXTS)
     first, again, other = (predictor.decide(bert, encoded, seed=seed) for seed in (1, 1, 2))
     assert first == again
@@ -81,12 +81,12 @@ def test_the_seed_decides_the_votes(bert: TextClassifier, predictor: Predictor) 
 
 
 @pytest.mark.parametrize("predictor", FIXED.values(), ids=FIXED)
-def test_a_predictor_without_noise_ignores_the_seed(bert: TextClassifier, predictor: Predictor) -> None:
+def test_a_predictor_without_noise_ignores_the_seed(bert: TextModel, predictor: Predictor) -> None:
     encoded = bert.encode(TEXTS)
     assert predictor.decide(bert, encoded, seed=1) == predictor.decide(bert, encoded, seed=2)
 
 
-def test_no_seed_means_a_fresh_one_each_time(bert: TextClassifier) -> None:
+def test_no_seed_means_a_fresh_one_each_time(bert: TextModel) -> None:
     classifier = Classifier(bert, RANDOMISED["two-step mean-logit"], labels=["a", "b", "c"])
     first, second = (classifier.predict(TEXTS, seed=None) for _ in range(2))
     assert [p.scores for p in first] != [p.scores for p in second]
@@ -94,7 +94,7 @@ def test_no_seed_means_a_fresh_one_each_time(bert: TextClassifier) -> None:
 
 
 @pytest.mark.parametrize("predictor", EVERY.values(), ids=EVERY)
-def test_scores_and_votes_are_consistent(bert: TextClassifier, predictor: Predictor) -> None:
+def test_scores_and_votes_are_consistent(bert: TextModel, predictor: Predictor) -> None:
     for decision in predictor.decide(bert, bert.encode(TEXTS)):
         assert sum(decision.scores) == pytest.approx(1)
         assert decision.scores[decision.label] == max(decision.scores)
@@ -109,23 +109,23 @@ def test_a_described_predictor_can_be_made_again(predictor: Predictor) -> None:
 
 
 @pytest.mark.parametrize("predictor", EVERY.values(), ids=EVERY)
-def test_no_inputs_give_no_decisions(bert: TextClassifier, predictor: Predictor) -> None:
+def test_no_inputs_give_no_decisions(bert: TextModel, predictor: Predictor) -> None:
     assert predictor.decide(bert, []) == []
 
 
 @pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
-def test_prediction_works_where_gradients_are_switched_off(bert: TextClassifier, switch: type) -> None:
+def test_prediction_works_where_gradients_are_switched_off(bert: TextModel, switch: type) -> None:
     classifier = Classifier(bert, RANDOMISED["two-step"], labels=["a", "b", "c"])
     expected = classifier.predict(TEXTS[:3])
     with switch():
         assert classifier.predict(TEXTS[:3]) == expected
 
 
-def test_prediction_leaves_training_mode(bert: TextClassifier) -> None:
+def test_prediction_leaves_training_mode(bert: TextModel) -> None:
     """Dropout is off in a prediction, whatever the model was doing before."""
     classifier = Classifier(bert, Plain(), labels=["a", "b", "c"])
     expected = classifier.predict(TEXTS)
-    bert.model.train()
+    bert.module.train()
     assert classifier.predict(TEXTS) == expected
 
 

@@ -43,7 +43,7 @@ def test_a_loaded_classifier_answers_as_the_saved_one(saved: tuple[Classifier, P
         {"sigma": 0.8},
         {"kind": "single", "name": "films"},
     )
-    assert loaded.text.max_length == 24
+    assert loaded.model.max_length == 24
     assert loaded.predict(TEXTS) == classifier.predict(TEXTS)
 
 
@@ -55,7 +55,7 @@ def test_plain_transformers_opens_the_folder(saved: tuple[Classifier, Path]) -> 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     with torch.no_grad():
         found = model(**tokenizer(TEXTS[2], return_tensors="pt")).logits
-        text = classifier.text
+        text = classifier.model
         expected = text.forward(text.batch(text.encode([TEXTS[2]]))).logits
     assert torch.allclose(found, expected, atol=1e-5)
     answer = pipeline("text-classification", model=str(folder), device="cpu")(TEXTS[0])
@@ -75,7 +75,7 @@ def test_any_predictor_and_family_comes_back(tmp_path: Path, predictor: Plain) -
     classifier = Classifier(tiny_classifier("t5"), predictor, labels=LABELS)
     uf.save(classifier, tmp_path)
     loaded = uf.load(tmp_path, device="cpu", precision="float32")
-    assert loaded.text.mask_token_id == classifier.text.mask_token_id
+    assert loaded.model.mask_token_id == classifier.model.mask_token_id
     assert [(p.label, p.votes) for p in loaded.predict(TEXTS)] == [
         (p.label, p.votes) for p in classifier.predict(TEXTS)
     ]
@@ -110,7 +110,7 @@ def test_pickled_weights_are_not_loaded(saved: tuple[Classifier, Path], tmp_path
     for file in folder.iterdir():
         if file.name != "model.safetensors":
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    torch.save(classifier.text.model.state_dict(), tmp_path / "pytorch_model.bin")
+    torch.save(classifier.model.module.state_dict(), tmp_path / "pytorch_model.bin")
     with pytest.raises(UserError, match="safetensors"):
         uf.load(tmp_path)
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import binom
 
 from tiny_models import sentences
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import Sequential
 from unfooled.predictors.sequential import fewest_votes, first_decided, is_decided, log_evidence
 
@@ -102,7 +102,7 @@ def test_fewest_votes_is_the_shortest_unanimous_decision(classes: int) -> None:
 
 
 @pytest.mark.parametrize("max_votes", [1, 3, 10, 30])
-def test_at_most_max_votes_are_cast(two_classes: TextClassifier, max_votes: int) -> None:
+def test_at_most_max_votes_are_cast(two_classes: TextModel, max_votes: int) -> None:
     predictor = Sequential(sigma=1.2, noise_layers=(0,), max_votes=max_votes)
     for decision in predictor.decide(two_classes, two_classes.encode(sentences(12))):
         cast = decision.forwards - 1
@@ -112,7 +112,7 @@ def test_at_most_max_votes_are_cast(two_classes: TextClassifier, max_votes: int)
 
 @pytest.mark.parametrize("first_round", [1, 2, 7, 30])
 def test_the_answer_does_not_depend_on_the_size_of_the_rounds(
-    two_classes: TextClassifier, monkeypatch: pytest.MonkeyPatch, first_round: int
+    two_classes: TextModel, monkeypatch: pytest.MonkeyPatch, first_round: int
 ) -> None:
     encoded = two_classes.encode(sentences(20))
     expected = LOUD.decide(two_classes, encoded)
@@ -122,7 +122,7 @@ def test_the_answer_does_not_depend_on_the_size_of_the_rounds(
     assert len({sum(d.votes[0]) for d in expected}) > 3, "the stopping times must differ"
 
 
-def test_an_undecided_vote_abstains_only_if_asked_to(two_classes: TextClassifier) -> None:
+def test_an_undecided_vote_abstains_only_if_asked_to(two_classes: TextModel) -> None:
     encoded = two_classes.encode(sentences(20))
     careful = Sequential(sigma=1.2, noise_layers=(0,), max_votes=30, abstain=True)
     bold, decisions = LOUD.decide(two_classes, encoded), careful.decide(two_classes, encoded)

@@ -13,7 +13,7 @@ import torch
 
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.errors import UsageError, UserError
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote, Vote
 from unfooled.predictors.smoothing import (
     ESTIMATE,
@@ -54,7 +54,7 @@ def transformation(request: pytest.FixtureRequest, table: str) -> Any:
 
 
 def test_draws_do_not_depend_on_company_or_on_how_they_are_asked_for(
-    bert: TextClassifier, transformation: Any
+    bert: TextModel, transformation: Any
 ) -> None:
     texts = [*TEXTS, "a good film", "bad war"]
     encoded = bert.encode(texts)
@@ -67,7 +67,7 @@ def test_draws_do_not_depend_on_company_or_on_how_they_are_asked_for(
         np.testing.assert_array_equal(sum(parts), whole[owner])
 
 
-def test_purposes_and_seeds_have_draws_of_their_own(bert: TextClassifier, transformation: Any) -> None:
+def test_purposes_and_seeds_have_draws_of_their_own(bert: TextModel, transformation: Any) -> None:
     encoded = bert.encode(["a good film of the war", "the story is good but the ending was bad"])
 
     def drawn(seed: int, purpose: str) -> list[list[int]]:
@@ -115,7 +115,7 @@ def test_noise_has_the_stated_spread() -> None:
         np.testing.assert_array_equal(later, drawn[10:])
 
 
-def test_words_are_put_together_as_the_tokenizer_would(any_classifier: TextClassifier) -> None:
+def test_words_are_put_together_as_the_tokenizer_would(any_classifier: TextModel) -> None:
     assembler = WordAssembler(any_classifier)
     for pairs in (None, TEXTS[::-1]):
         expected = any_classifier.encode(list(TEXTS), pairs)
@@ -126,7 +126,7 @@ def test_words_are_put_together_as_the_tokenizer_would(any_classifier: TextClass
 
 
 @pytest.mark.parametrize("text", ["dull film of love and war", "film " * 60, "x" * 30 + " good " * 50])
-def test_a_hidden_word_leaves_no_trace(bert: TextClassifier, text: str) -> None:
+def test_a_hidden_word_leaves_no_trace(bert: TextModel, text: str) -> None:
     """Replaced by a long word, an unknown sign or nothing readable, long texts included."""
     assembler = WordAssembler(bert)
     rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def test_a_hidden_word_leaves_no_trace(bert: TextClassifier, text: str) -> None:
             assert len(assembler.shown(attacked, kept)) <= bert.max_length
 
 
-def test_kept_is_a_share_or_a_number(bert: TextClassifier) -> None:
+def test_kept_is_a_share_or_a_number(bert: TextModel) -> None:
     assert [RandomWordMask(kept=0.3).kept_words(total) for total in (1, 2, 10, 0)] == [1, 1, 3, 0]
     assert [RandomWordMask(kept=4).kept_words(total) for total in (1, 4, 10)] == [1, 4, 4]
     sampler = RandomWordMask(kept=2).sampler(bert, bert.encode(TEXTS[:1]), seed=0, purpose=SELECT)
@@ -150,12 +150,12 @@ def test_kept_is_a_share_or_a_number(bert: TextClassifier) -> None:
     with pytest.raises(UsageError, match=r"whole number of words, got 2\.5"):
         RandomWordMask(kept=2.5).check(bert)
     tokenizer = t5_tokenizer(sentinel=False)
-    without_mask = TextClassifier(tiny_model("t5", tokenizer), tokenizer)
+    without_mask = TextModel(tiny_model("t5", tokenizer), tokenizer)
     with pytest.raises(UsageError, match="no mask token"):
         RandomWordMask().check(without_mask)
 
 
-def test_every_subset_of_words_is_drawn_equally_often(bert: TextClassifier) -> None:
+def test_every_subset_of_words_is_drawn_equally_often(bert: TextModel) -> None:
     seen: list[tuple[int, ...]] = []
     sampler = RandomWordMask(kept=2).sampler(bert, bert.encode(["bold old cold war"]), seed=0, purpose=SELECT)
     own = sampler._assembler.shown
@@ -181,11 +181,11 @@ def test_words_are_redrawn_from_their_sets_and_all_else_stays(table: str) -> Non
     assert all(text.startswith("A ") and text.endswith("!) Zebra") for text in seen)
 
 
-def test_average_of_two_looks_has_the_stated_noise(bert: TextClassifier) -> None:
+def test_average_of_two_looks_has_the_stated_noise(bert: TextModel) -> None:
     """Unmasked positions: x + N(0, σ²). Masked ones: the mask embedding, whatever the noise."""
     (item,) = bert.encode(["the story is good"])
     batch = bert.batch([item] * 400)
-    clean = bert.embed(batch.ids).detach()
+    clean = bert.start(batch).detach()
     generator_ = torch.Generator().manual_seed(0)
     noise = torch.randn(400, 2, *clean.shape[1:], generator=generator_)
     predictor = CertifiedMasked(sigma=0.5, sigma_1=0.8, masked_tokens=2)
@@ -205,12 +205,12 @@ def test_average_of_two_looks_has_the_stated_noise(bert: TextClassifier) -> None
 
 @pytest.mark.parametrize("masked_tokens", [1, 3, 4])
 def test_a_look_behind_a_mask_has_the_noise_that_every_word_by_a_little_needs(
-    bert: TextClassifier, masked_tokens: int
+    bert: TextModel, masked_tokens: int
 ) -> None:
     """Special tokens are noised alike, but do not count; with all words hidden there is nothing to blur."""
     (item,) = bert.encode(["the story is good"])
     batch = bert.batch([item] * 400)
-    clean = bert.embed(batch.ids).detach()
+    clean = bert.start(batch).detach()
     noise = torch.randn(400, 2, *clean.shape[1:], generator=torch.Generator().manual_seed(0))
     first, second = CertifiedMasked(sigma=0.5, sigma_1=0.8).sigmas
 
@@ -258,10 +258,10 @@ def test_scores_that_are_no_rows_of_classes_are_refused() -> None:
             labels_of(torch.zeros(shape))
 
 
-def test_the_mask_depends_on_the_first_look_alone(bert: TextClassifier) -> None:
+def test_the_mask_depends_on_the_first_look_alone(bert: TextModel) -> None:
     (item,) = bert.encode(["the story is very long and the ending was not good"])
     batch = bert.batch([item] * 20)
-    clean = bert.embed(batch.ids).detach()
+    clean = bert.start(batch).detach()
     noise = torch.randn(20, 2, *clean.shape[1:], generator=torch.Generator().manual_seed(1))
     other = noise.clone()
     other[:, 1] = torch.randn(noise[:, 1].shape, generator=torch.Generator().manual_seed(2))
@@ -275,7 +275,7 @@ def test_the_mask_depends_on_the_first_look_alone(bert: TextClassifier) -> None:
     assert torch.equal(first, second)
 
 
-def test_settings_that_cannot_work_are_refused(bert: TextClassifier) -> None:
+def test_settings_that_cannot_work_are_refused(bert: TextModel) -> None:
     with pytest.raises(UsageError, match=r"sigma_1 is 0\.1 but must be above sigma, 0\.1"):
         CertifiedMasked(sigma=0.1, sigma_1=0.1).check(bert)
     with pytest.raises(UsageError, match="sigma must be above 0"):
@@ -285,13 +285,13 @@ def test_settings_that_cannot_work_are_refused(bert: TextClassifier) -> None:
 def test_scores_that_are_not_finite_are_refused() -> None:
     broken = tiny_classifier("bert", labels=2)
     with torch.no_grad():
-        broken.model.classifier.bias[0] = float("nan")
+        broken.module.classifier.bias[0] = float("nan")
     for predictor in (RandomWordMask(), CertifiedMasked()):
         with pytest.raises(UserError, match="not a finite number"):
             predictor.decide(broken, broken.encode(["a good film"]))
 
 
-def test_laplace_votes_differ_from_gaussian_ones_and_are_saved(bert: TextClassifier) -> None:
+def test_laplace_votes_differ_from_gaussian_ones_and_are_saved(bert: TextModel) -> None:
     gaussian, laplace = (
         Vote(sigma=1.0, noise_layers=("embeddings",), votes=200, kind=kind)  # type: ignore[arg-type]
         for kind in ("gaussian", "laplace")

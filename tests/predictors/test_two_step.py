@@ -13,7 +13,7 @@ import torch
 from scipy.stats import binom
 
 from tiny_models import TEXTS, sentences, tiny_classifier
-from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier
+from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
 from unfooled.predictors import TwoStep
 from unfooled.predictors.ballots import Ballot
 from unfooled.predictors.masking import Masking, Plan, make_plan
@@ -23,7 +23,7 @@ LOUD = TwoStep(sigma=1.0, noise_layers=(0, 1), masked_tokens=2, candidates=4, se
 """Noise so strong that many first votes are not unanimous."""
 
 
-def one_vote(classifier: TextClassifier, item: Encoded, ballot: Ballot, noise: Noise) -> torch.Tensor:
+def one_vote(classifier: TextModel, item: Encoded, ballot: Ballot, noise: Noise) -> torch.Tensor:
     """One noisy forward pass of one masked input, by itself."""
     batch = classifier.batch([item.with_masked(ballot.masked, classifier.mask_token_id)])
     with torch.no_grad():
@@ -31,7 +31,7 @@ def one_vote(classifier: TextClassifier, item: Encoded, ballot: Ballot, noise: N
 
 
 def algorithm_1(
-    classifier: TextClassifier, item: Encoded, predictor: TwoStep, seed: int
+    classifier: TextModel, item: Encoded, predictor: TwoStep, seed: int
 ) -> tuple[int, list[torch.Tensor], list[torch.Tensor]]:
     """Every vote cast, one after another; the label and the logits of both stages."""
     noise = Noise(predictor.sigma, predictor.noise_layers)
@@ -45,7 +45,7 @@ def algorithm_1(
     return votes.index(max(votes)), first, second
 
 
-def plan_for(classifier: TextClassifier | None, items: list[Encoded], predictor: TwoStep, seed: int) -> Plan:
+def plan_for(classifier: TextModel | None, items: list[Encoded], predictor: TwoStep, seed: int) -> Plan:
     """The keyed draws that the predictor uses."""
     return make_plan(
         classifier,  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_saving_votes_never_changes_the_label(
         assert decision.stage == (1 if stands else 2)
 
 
-def test_mean_logit_casts_every_ballot_and_averages_logits(two_classes: TextClassifier) -> None:
+def test_mean_logit_casts_every_ballot_and_averages_logits(two_classes: TextModel) -> None:
     predictor = TwoStep(sigma=1.2, noise_layers=(0,), second_votes=9, output="mean-logit")
     encoded = two_classes.encode(sentences(10))
     stages = set()
@@ -147,7 +147,7 @@ def test_votes_to_pass_is_the_binomial_test_of_the_authors(votes: int, alpha: fl
     assert votes_to_pass(votes, alpha) == (passing[0] if passing else votes + 1)
 
 
-def test_unanimous_first_vote_skips_the_second_stage(bert: TextClassifier) -> None:
+def test_unanimous_first_vote_skips_the_second_stage(bert: TextModel) -> None:
     quiet = TwoStep(sigma=0.0, noise_layers=(0,))
     for decision in quiet.decide(bert, bert.encode(TEXTS)):
         assert decision.stage == 1
@@ -156,7 +156,7 @@ def test_unanimous_first_vote_skips_the_second_stage(bert: TextClassifier) -> No
         assert max(decision.scores) == 1.0
 
 
-def test_a_split_first_vote_runs_the_second_stage(two_classes: TextClassifier) -> None:
+def test_a_split_first_vote_runs_the_second_stage(two_classes: TextModel) -> None:
     decisions = LOUD.decide(two_classes, two_classes.encode(sentences(30)))
     split = [decision for decision in decisions if 5 not in decision.votes[0]]
     assert 0 < len(split) < len(decisions)
@@ -165,7 +165,7 @@ def test_a_split_first_vote_runs_the_second_stage(two_classes: TextClassifier) -
 
 
 def test_a_second_vote_ends_after_three_quarters_only_where_the_rest_cannot_change_it(
-    two_classes: TextClassifier,
+    two_classes: TextModel,
 ) -> None:
     voting = TwoStep(sigma=1.0, noise_layers=(0, 1), second_votes=20)
     decisions = voting.decide(two_classes, two_classes.encode(sentences(60)))
@@ -176,7 +176,7 @@ def test_a_second_vote_ends_after_three_quarters_only_where_the_rest_cannot_chan
     assert all(tally[0] >= tally[1] + 5 or tally[1] > tally[0] + 5 for tally in stopped)
 
 
-def test_abstention_counts_every_vote_of_the_second_stage(two_classes: TextClassifier) -> None:
+def test_abstention_counts_every_vote_of_the_second_stage(two_classes: TextModel) -> None:
     """A share or a significance needs the whole vote, not only its winner."""
     careful = TwoStep(sigma=1.0, noise_layers=(0, 1), second_votes=21, abstain_error_rate=0.05)
     decisions = careful.decide(two_classes, two_classes.encode(sentences(30)))

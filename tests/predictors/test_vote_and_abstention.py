@@ -9,13 +9,13 @@ import torch
 from scipy.stats import binomtest
 
 from tiny_models import TEXTS, sentences
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import Plain, TwoStep, Vote
 from unfooled.predictors.abstention import abstains, too_close
 from unfooled.predictors.tally import count_votes, scores_of
 
 
-def test_plain_is_the_softmax_of_one_forward_pass(bert: TextClassifier) -> None:
+def test_plain_is_the_softmax_of_one_forward_pass(bert: TextModel) -> None:
     with torch.no_grad():
         expected = bert.forward(bert.batch(bert.encode(TEXTS))).logits.softmax(dim=-1)
     decisions = Plain().decide(bert, bert.encode(TEXTS))
@@ -26,7 +26,7 @@ def test_plain_is_the_softmax_of_one_forward_pass(bert: TextClassifier) -> None:
         assert (decision.votes, decision.stage, decision.forwards, decision.masked) == ((), 0, 1, ())
 
 
-def test_gradient_masking_is_one_pass_over_the_masked_text(bert: TextClassifier) -> None:
+def test_gradient_masking_is_one_pass_over_the_masked_text(bert: TextModel) -> None:
     gm = Vote(sigma=0, noise_layers=(), masking="gradient", votes=1, masked_tokens=2, output="mean-logit")
     encoded = bert.encode(TEXTS)
     for item, decision in zip(encoded, gm.decide(bert, encoded), strict=True):
@@ -38,12 +38,12 @@ def test_gradient_masking_is_one_pass_over_the_masked_text(bert: TextClassifier)
 
 
 def test_random_masking_reads_k_differently_masked_texts(
-    bert: TextClassifier, monkeypatch: pytest.MonkeyPatch
+    bert: TextModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Batch] = []
-    forward = TextClassifier.forward
+    forward = TextModel.forward
     monkeypatch.setattr(
-        TextClassifier,
+        TextModel,
         "forward",
         lambda self, batch, **options: (batches.append(batch), forward(self, batch, **options))[1],
     )
@@ -55,7 +55,7 @@ def test_random_masking_reads_k_differently_masked_texts(
     assert len({tuple(row.tolist()) for row in rows}) > 10
 
 
-def test_the_noisy_vote_counts_k_votes(two_classes: TextClassifier) -> None:
+def test_the_noisy_vote_counts_k_votes(two_classes: TextModel) -> None:
     decisions = Vote(sigma=1.2, votes=9).decide(two_classes, two_classes.encode(sentences(12)))
     assert all(sum(decision.votes[0]) == decision.forwards == 9 for decision in decisions)
     assert any(0 < decision.votes[0][0] < 9 for decision in decisions), "some votes must split"
@@ -99,7 +99,7 @@ def test_a_leading_score_below_the_threshold_abstains() -> None:
 
 
 @pytest.mark.parametrize("kind", [Vote, TwoStep])
-def test_predictors_abstain_below_the_asked_share(two_classes: TextClassifier, kind: type) -> None:
+def test_predictors_abstain_below_the_asked_share(two_classes: TextModel, kind: type) -> None:
     predictor = kind(sigma=1.2, noise_layers=(0,), abstain_below=0.8)
     decisions = predictor.decide(two_classes, two_classes.encode(sentences(20)))
     assert [d.abstained for d in decisions] == [max(d.scores) < 0.8 for d in decisions]

@@ -187,12 +187,12 @@ def _certified(
 
     if not items:
         return
-    classifier.text.model.eval()
+    classifier.model.module.eval()
     reasons = [refusal(item.texts[0], item.texts[-1]) for item in items]
     # A refused text is not tokenised: it may be a million characters long.
     texts = [("",) * len(item.texts) if why else item.texts for item, why in zip(items, reasons, strict=True)]
     pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
-    encoded = classifier.text.encode([own[0] for own in texts], pairs)
+    encoded = classifier.model.encode([own[0] for own in texts], pairs)
     reader = WordReader(classifier, substitutes=table, antonyms=wordnet.antonyms if antonyms else None)
     readable = []
     for number, (item, own) in enumerate(zip(items, encoded, strict=True)):
@@ -205,7 +205,7 @@ def _certified(
         else:
             readable.append(number)
     if chosen.at_embeddings and readable:
-        check_model(classifier.text, encoded[readable[0]])
+        check_model(classifier.model, encoded[readable[0]])
     radii = chosen.radii_of(classifier, encoded)
     smoother = chosen.smoother(classifier, encoded, seed=seed)
     started = time.perf_counter()

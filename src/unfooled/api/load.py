@@ -19,7 +19,7 @@ from unfooled import __version__, assets
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
 from unfooled.hub.precision import default_device, has_fast_bf16
-from unfooled.models import TextClassifier
+from unfooled.models import TextModel
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.storage.config import check_precision
 from unfooled.storage.files import read_json, write_json
@@ -55,9 +55,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
     model = load_model(str(folder))
     where, bf16 = resolve(device, precision)
-    text = TextClassifier(
-        model.to(where), load_tokenizer(str(folder)), max_length=saved["max_length"], bf16=bf16
-    )
+    text = TextModel(model.to(where), load_tokenizer(str(folder)), max_length=saved["max_length"], bf16=bf16)
     predictor = dict(saved["predictor"])
     return Classifier(
         text,
@@ -74,8 +72,8 @@ def save(classifier: Classifier, folder: Path) -> None:
     _quieten()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        classifier.text.model.save_pretrained(folder, safe_serialization=True)
-        classifier.text.tokenizer.save_pretrained(folder)
+        classifier.model.module.save_pretrained(folder, safe_serialization=True)
+        classifier.model.tokenizer.save_pretrained(folder)
         # Weights are written through a private temporary file; who may read the rest may read them.
         for weights in folder.glob("*.safetensors"):
             weights.chmod((folder / "config.json").stat().st_mode)
@@ -90,7 +88,7 @@ def save(classifier: Classifier, folder: Path) -> None:
             "predictor": classifier.predictor.describe(),
             "task": classifier.task,
             "labels": list(classifier.labels),
-            "max_length": classifier.text.max_length,
+            "max_length": classifier.model.max_length,
         },
     )
 
@@ -104,7 +102,7 @@ def wrap(
     max_length: int = 128,
 ) -> Classifier:
     """A classifier from a Hugging Face model you already have, under a defence's predictor."""
-    text = TextClassifier(model, tokenizer, max_length=max_length)
+    text = TextModel(model, tokenizer, max_length=max_length)
     chosen = make_defence(defence, settings).resolved(text)
     labels = [str(model.config.id2label[index]) for index in range(text.num_labels)]
     return Classifier(

@@ -70,7 +70,7 @@ def stability(
         columns=columns or {},
         encoding=encoding,
     )
-    encoded = classifier.text.encode(inputs.texts, inputs.pairs)
+    encoded = classifier.model.encode(inputs.texts, inputs.pairs)
     # What cannot vary is measured once.
     needed = repeats if is_random(classifier.predictor.describe()) else 1
     folder = Path(run) / "stability" if out is None else Path(out)
@@ -150,8 +150,8 @@ def _conditions(
             "labels": classifier.labels,
             "predictor": classifier.predictor.describe(),
             "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
-            "device": classifier.text.device.type,
-            "bf16": classifier.text.bf16,
+            "device": classifier.model.device.type,
+            "bf16": classifier.model.bf16,
             "seed": seed,
         }
     )

@@ -24,7 +24,7 @@ from unfooled.storage.files import write_json
 from unfooled.storage.provenance import versions
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded, TextClassifier
+    from unfooled.models import Encoded, TextModel
     from unfooled.predictors import Classifier
     from unfooled.records.outcome import Outcome
 
@@ -85,7 +85,7 @@ def represent(
         "format": FORMAT,
         "run": str(run),
         "state": kind,
-        "layers": ["embeddings", *(f"block {number}" for number in range(1, classifier.text.depth + 1))],
+        "layers": ["embeddings", *(f"block {number}" for number in range(1, classifier.model.depth + 1))],
         "limit": limit,
         "drift": [_drift(one, states) for one in found if one.successes],
         "without_successes": [one.name for one in found if not one.successes],
@@ -153,13 +153,13 @@ def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, 
     if distinct:
         first, *second = (list(column) for column in zip(*distinct, strict=True))
         # A run for pairs refuses attacks on single texts, and the other way round.
-        encoded = classifier.text.encode(*classifier.checked(first, second[0] if second else None))
+        encoded = classifier.model.encode(*classifier.checked(first, second[0] if second else None))
     mean = any(item.maskable[0] for item in encoded)
-    found = _forward(classifier.text, encoded, mean=mean)
+    found = _forward(classifier.model, encoded, mean=mean)
     return dict(zip(distinct, found, strict=True)), "mean of tokens" if mean else "first token"
 
 
-def _forward(text: TextClassifier, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
+def _forward(text: TextModel, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
     import torch
 
     from unfooled.hub.parallel import balanced, map_batches

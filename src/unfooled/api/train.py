@@ -24,7 +24,7 @@ from unfooled.api.load import MARKER, encoder_location, load, load_model, load_t
 from unfooled.data import TaskData
 from unfooled.defences import Defence, make_defence, settings_of
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.card import model_card
@@ -92,7 +92,7 @@ def load_data(config: TrainConfig) -> TaskData:
 
 def evaluate_split(classifier: Classifier, split: Any, *, seed: int = 0) -> dict[str, Any]:
     """Clean metrics of a split, through the predictor that is deployed."""
-    return _evaluate(classifier, _encode(classifier.text, split), list(split["label"]), seed)
+    return _evaluate(classifier, _encode(classifier.model, split), list(split["label"]), seed)
 
 
 def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], seed: int) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], 
     return metrics | {"seconds": time.perf_counter() - started}
 
 
-def _encode(text: TextClassifier, split: Any) -> list[Encoded]:
+def _encode(text: TextModel, split: Any) -> list[Encoded]:
     pairs = list(split["text_pair"]) if "text_pair" in split.column_names else None
     return text.encode(list(split["text"]), pairs)
 
@@ -121,7 +121,7 @@ def _train(
     splits = load_data(config)
     task = splits.task
     text = _build_model(config, list(task.labels), config.max_length or task.max_length)
-    text.model.to(device)
+    text.module.to(device)
     text.bf16 = bf16
     defence = defence.resolved(text)
     classifier = Classifier(
@@ -179,7 +179,7 @@ def _train(
     return classifier, metrics
 
 
-def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextClassifier:
+def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextModel:
     location = encoder_location(config.encoder)
     changes: dict[str, Any] = {
         "num_labels": len(labels),
@@ -188,7 +188,7 @@ def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> Tex
     }
     if config.layers is not None:
         changes["num_hidden_layers"] = config.layers
-    return TextClassifier(load_model(location, **changes), load_tokenizer(location), max_length=max_length)
+    return TextModel(load_model(location, **changes), load_tokenizer(location), max_length=max_length)
 
 
 def _arguments(

@@ -101,11 +101,11 @@ def _of_classifier(
 
 def classifier_identity(classifier: Classifier) -> dict[str, Any]:
     """Which classifier it is: whatever its answers depend on."""
-    text = classifier.text
+    text = classifier.model
     return {
         "kind": "classifier",
-        "weights": _weights(text.model),
-        "architecture": _architecture(text.model),
+        "weights": _weights(text.module),
+        "architecture": _architecture(text.module),
         "tokenizer": _digest(text.tokenizer.backend_tokenizer.to_str().encode()),
         "max_length": text.max_length,
         "labels": list(classifier.labels),

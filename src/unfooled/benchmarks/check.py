@@ -45,7 +45,7 @@ def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any
     """The classifier as it will be, before training."""
     from unfooled.api.load import encoder_location, load_model, load_tokenizer
     from unfooled.defences import make_defence, settings_of
-    from unfooled.models import TextClassifier
+    from unfooled.models import TextModel
     from unfooled.predictors import Classifier
 
     layers = cell.config.layers or root.config.layers
@@ -55,7 +55,7 @@ def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any
         changes = {"num_labels": len(task.labels)} | ({} if layers is None else {"num_hidden_layers": layers})
         loaded.clear()  # one encoder in memory at a time
         loaded[place] = (load_model(location, **changes), load_tokenizer(location))
-    text = TextClassifier(*loaded[place], max_length=cell.config.max_length or task.max_length)
+    text = TextModel(*loaded[place], max_length=cell.config.max_length or task.max_length)
     defence = make_defence(cell.config.defence, cell.config.settings).resolved(text)
     return Classifier(
         text,

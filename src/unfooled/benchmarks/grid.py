@@ -114,7 +114,7 @@ def check_cells(cells: Sequence[Cell]) -> None:
     from unfooled.api.load import encoder_location, load_model, load_tokenizer
     from unfooled.api.train import load_data
     from unfooled.defences import make_defence
-    from unfooled.models import TextClassifier
+    from unfooled.models import TextModel
 
     task = load_data(waiting[0].config).task
     loaded: dict[tuple[str, int | None], Any] = {}
@@ -125,7 +125,7 @@ def check_cells(cells: Sequence[Cell]) -> None:
             changes = {"num_labels": len(task.labels)}
             changes |= {} if config.layers is None else {"num_hidden_layers": config.layers}
             loaded = {place: (load_model(location, **changes), load_tokenizer(location))}
-        text = TextClassifier(*loaded[place], max_length=config.max_length or task.max_length)
+        text = TextModel(*loaded[place], max_length=config.max_length or task.max_length)
         try:
             make_defence(config.defence, config.settings).resolved(text)
         except UsageError as error:

@@ -33,7 +33,7 @@ from unfooled.settings import choose
 
 if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
-    from unfooled.models import Encoded, TextClassifier
+    from unfooled.models import Encoded, TextModel
     from unfooled.predictors import Classifier
 
 TRAINED_FOR = {
@@ -79,10 +79,10 @@ class Chosen:
     def smoother(self, classifier: Classifier, encoded: Sequence[Encoded], *, seed: int) -> Smoother:
         """The draws of these texts."""
         select, estimate = (
-            self.transformation.sampler(classifier.text, encoded, seed=seed, purpose=purpose)
+            self.transformation.sampler(classifier.model, encoded, seed=seed, purpose=purpose)
             for purpose in (SELECT, ESTIMATE)
         )
-        return Smoother(select, estimate, classifier.text.num_labels, len(encoded))
+        return Smoother(select, estimate, classifier.model.num_labels, len(encoded))
 
     def radii_of(self, classifier: Classifier, encoded: Sequence[Encoded]) -> Callable[[int], Radii]:
         """The radius functions of each input."""
@@ -90,7 +90,9 @@ class Chosen:
         if isinstance(what, RandomWordMask):
             from unfooled.predictors.smoothing import WordAssembler
 
-            totals = [len(words) for words in WordAssembler(classifier.text).read([e.texts for e in encoded])]
+            totals = [
+                len(words) for words in WordAssembler(classifier.model).read([e.texts for e in encoded])
+            ]
             return lambda number: masking_radii(totals[number], what.kept_words(totals[number]))
         if isinstance(what, SynonymVote):
             from unfooled.lexicon.substitution import WORD
@@ -104,7 +106,7 @@ class Chosen:
 
             return of_words
         sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
-        width = embedding_table(classifier.text, tokens=1).shape[1]
+        width = embedding_table(classifier.model, tokens=1).shape[1]
 
         def of_noise(number: int) -> Radii:
             # Special tokens take noise but cannot be moved: no text puts others in their places.
@@ -117,7 +119,7 @@ class Chosen:
     def refusal(self, classifier: Classifier, encoded: Encoded) -> str:
         """Why nothing should be promised for this input; empty if it may."""
         what, words = self.transformation, sum(encoded.maskable)
-        if self.at_embeddings and (reason := marker_inside(classifier.text, encoded)):
+        if self.at_embeddings and (reason := marker_inside(classifier.model, encoded)):
             return reason
         if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
             return ""
@@ -127,7 +129,7 @@ class Chosen:
         )
 
 
-def embedding_table(text: TextClassifier, *, tokens: int | None = None) -> NDArray[np.float32]:
+def embedding_table(text: TextModel, *, tokens: int | None = None) -> NDArray[np.float32]:
     """The word embeddings of the whole vocabulary, or of its first ``tokens``: ``(vocabulary, width)``."""
     import torch
 
@@ -141,9 +143,9 @@ def embedding_table(text: TextClassifier, *, tokens: int | None = None) -> NDArr
 def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] = ()) -> Chosen:
     """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
     choose(TEXT, threat, kind="threat")
-    if classifier.text.num_labels < 2:
+    if classifier.model.num_labels < 2:
         raise UsageError(
-            f"The model has {classifier.text.num_labels} output: the largest of one is always the same, and "
+            f"The model has {classifier.model.num_labels} output: the largest of one is always the same, and "
             "a certificate of it would say nothing. Certify a classifier of two classes or more."
         )
     instead, notes = "", list[str]()
@@ -151,7 +153,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         transformation, notes = _of_words(classifier, threat)
         instead = transformation.name if notes else ""
     else:
-        check_tokenizer(classifier.text)
+        check_tokenizer(classifier.model)
         transformation, notes = _of_noise(classifier, threat)
         instead = "the plain noisy vote" if notes else ""
     known = BOUNDS[threat]
@@ -196,7 +198,7 @@ def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
     if isinstance(predictor, kind):
         return predictor, []
     made = kind()
-    made.check(classifier.text)
+    made.check(classifier.model)
     return made, [
         f"The certificates are about the predictor {kind.name}, not about this run's "
         f"'{predictor.describe()['name']}': deploy it with --predictor {kind.name}."

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from unfooled.errors import UsageError
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded, TextClassifier
+    from unfooled.models import Encoded, TextModel
 
 
-def check_tokenizer(text: TextClassifier) -> None:
+def check_tokenizer(text: TextModel) -> None:
     """Refuse a tokenizer whose texts can hold the id by which the model tells padding from words."""
     from unfooled.models.ids import written_markers
 
@@ -28,19 +28,19 @@ def check_tokenizer(text: TextClassifier) -> None:
         )
 
 
-def check_model(text: TextClassifier, item: Encoded) -> None:
+def check_model(text: TextModel, item: Encoded) -> None:
     """Refuse a model that reads its token ids past the embeddings, as seen on this input."""
     from unfooled.models.ids import ids_matter
 
     if ids_matter(text, item):
         raise UsageError(
-            f"This model ({text.model.config.model_type}) answers otherwise for other token ids at the very "
+            f"This model ({text.module.config.model_type}) answers otherwise for other token ids at the very "
             "same embeddings: it reads its text on a second way, which noise on the embeddings does not "
             "cover. Use --threat words or synonyms."
         )
 
 
-def marker_inside(text: TextClassifier, item: Encoded) -> str:
+def marker_inside(text: TextModel, item: Encoded) -> str:
     """Why this input has no certificate at its embeddings: the padding token stands in it; empty if not."""
     if text.tokenizer.pad_token_id not in item.ids:
         return ""

@@ -50,8 +50,8 @@ class WordReader:
         substitutes: SubstitutionTable | None,
         antonyms: Callable[[str], tuple[str, ...]] | None,
     ) -> None:
-        self._text = classifier.text
-        self._table = embedding_table(classifier.text)
+        self._text = classifier.model
+        self._table = embedding_table(classifier.model)
         self._substitutes, self._antonyms = substitutes, antonyms
 
     def read(self, certificate: Certificate, encoded: Encoded) -> Certificate:

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 from torch import Tensor, nn
 
-from unfooled.models import Batch, Encoded, TextClassifier
+from unfooled.models import Batch, Encoded, TextModel
 from unfooled.predictors import Predictor
 
 
@@ -34,17 +34,17 @@ class Defence(Protocol):
     learning_rate: ClassVar[float]
     """The default for the shipped encoder; ``--lr`` overrides it."""
 
-    def resolved(self, classifier: TextClassifier) -> Defence:
+    def resolved(self, model: TextModel) -> Defence:
         """Defaults filled in for this encoder; what it cannot serve is refused, before any work."""
         ...
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         """The mean training loss of a batch with labels."""
         ...
 
-    def predictor(self, classifier: TextClassifier) -> Predictor: ...
+    def predictor(self, model: TextModel) -> Predictor: ...
 
 
-def remade(classifier: TextClassifier, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
+def remade(model: TextModel, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
     """A batch of other inputs with the same labels: for defences that change words (``Batch.encoded``)."""
-    return replace(classifier.batch(encoded), labels=batch.labels)
+    return replace(model.batch(encoded), labels=batch.labels)

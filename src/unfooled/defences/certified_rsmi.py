@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import masked_average
 from unfooled.predictors.smoothing.certified_masked import Calibration
@@ -54,39 +54,39 @@ class CertifiedRsmi:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, classifier: TextClassifier) -> CertifiedRsmi:
-        result = replace(self, sigma=default_sigma(classifier) if self.sigma is None else self.sigma)
-        result.predictor(classifier).check(classifier)
+    def resolved(self, model: TextModel) -> CertifiedRsmi:
+        result = replace(self, sigma=default_sigma(model) if self.sigma is None else self.sigma)
+        result.predictor(model).check(model)
         return result
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
-        embeddings = self.looks(classifier, batch, risen(step, self.warmup))
-        forward = classifier.forward(batch, embeddings=embeddings, call=step.call)
+        embeddings = self.looks(model, batch, risen(step, self.warmup))
+        forward = model.forward(batch, start=embeddings, call=step.call)
         return F.cross_entropy(forward.logits, batch.labels)
 
-    def looks(self, classifier: TextClassifier, batch: Batch, share: float) -> Tensor:
+    def looks(self, model: TextModel, batch: Batch, share: float) -> Tensor:
         """The average of two fresh looks, masked; ``share`` of the noise and of the masked tokens."""
-        clean = classifier.embed(batch.ids)
+        clean = model.start(batch)
         rows, tokens, width = clean.shape
         # The weights of the looks depend on σ₁ : σ₂ and the mask, so with a smaller σ they are the same.
         noise = share * torch.randn(rows, 2, tokens, width, dtype=clean.dtype, device=clean.device)
-        training = classifier.model.training
-        classifier.model.eval()  # the mask is a measurement: without dropout
+        training = model.module.training
+        model.module.eval()  # the mask is a measurement: without dropout
         try:
             return masked_average(
-                classifier,
+                model,
                 batch,
                 clean,
                 noise=noise * batch.mask[:, None, :, None],
-                sigmas=self.predictor(classifier).sigmas,
+                sigmas=self.predictor(model).sigmas,
                 masked_tokens=round(share * self.masked_tokens),
                 threat=self.threat,
             )
         finally:
-            classifier.model.train(training)
+            model.module.train(training)
 
-    def predictor(self, classifier: TextClassifier) -> CertifiedMasked:
+    def predictor(self, model: TextModel) -> CertifiedMasked:
         assert self.sigma is not None
         return CertifiedMasked(
             sigma=self.sigma,

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
-from unfooled.models import Batch, FreshNoise, Noise, TextClassifier
+from unfooled.models import Batch, FreshNoise, Noise, TextModel
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors import Predictor, Vote
 from unfooled.settings import setting
@@ -44,10 +44,10 @@ class NoiseAugment:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self: Self, classifier: TextClassifier) -> Self:
-        sigma = default_sigma(classifier, self.kind) if self.sigma is None else self.sigma
+    def resolved(self: Self, model: TextModel) -> Self:
+        sigma = default_sigma(model, self.kind) if self.sigma is None else self.sigma
         result = replace(self, sigma=sigma)
-        result.predictor(classifier).check(classifier)
+        result.predictor(model).check(model)
         return result
 
     def noise(self, step: Step) -> FreshNoise:
@@ -55,12 +55,12 @@ class NoiseAugment:
         assert self.sigma is not None
         return FreshNoise(Noise(self.sigma * risen(step, self.warmup), ("embeddings",), self.kind))
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
-        forward = classifier.forward(batch, sampler=self.noise(step), sites=("embeddings",), call=step.call)
+        forward = model.forward(batch, sampler=self.noise(step), sites=("embeddings",), call=step.call)
         return F.cross_entropy(forward.logits, batch.labels)
 
-    def predictor(self, classifier: TextClassifier) -> Predictor:
+    def predictor(self, model: TextModel) -> Predictor:
         assert self.sigma is not None
         return Vote(
             sigma=self.sigma,

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.defences.base import Step, remade
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask
 from unfooled.predictors.smoothing import WordAssembler
 from unfooled.settings import setting
@@ -34,24 +34,24 @@ class RandomMask:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, classifier: TextClassifier) -> RandomMask:
-        self.predictor(classifier).check(classifier)
+    def resolved(self, model: TextModel) -> RandomMask:
+        self.predictor(model).check(model)
         return self
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
-        masked = self.masked(classifier, batch)
-        return F.cross_entropy(classifier.forward(masked, call=step.call).logits, batch.labels)
+        masked = self.masked(model, batch)
+        return F.cross_entropy(model.forward(masked, call=step.call).logits, batch.labels)
 
-    def masked(self, classifier: TextClassifier, batch: Batch) -> Batch:
+    def masked(self, model: TextModel, batch: Batch) -> Batch:
         """The batch with all but a few words of each text hidden."""
-        assembler = WordAssembler(classifier)
-        predictor = self.predictor(classifier)
+        assembler = WordAssembler(model)
+        predictor = self.predictor(model)
         shown = []
         for words in assembler.read([item.texts for item in batch.encoded]):
             order = torch.randperm(len(words)).tolist()
             shown.append(assembler.shown(words, set(order[: predictor.kept_words(len(words))])))
-        return remade(classifier, batch, shown)
+        return remade(model, batch, shown)
 
-    def predictor(self, classifier: TextClassifier) -> RandomWordMask:
+    def predictor(self, model: TextModel) -> RandomWordMask:
         return RandomWordMask(kept=self.kept, votes=self.votes)

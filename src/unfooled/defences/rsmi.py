@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.defences.base import Step
-from unfooled.models import Batch, FreshNoise, Noise, Site, TextClassifier
+from unfooled.models import Batch, FreshNoise, Noise, Site, TextModel
 from unfooled.predictors import Predictor, TwoStep
 from unfooled.predictors.saliency import rank_tokens
 from unfooled.predictors.tally import Output
@@ -84,28 +84,28 @@ class Rsmi:
     alpha: float = setting(0.98, "Level of the first stage's test (α)", at_least=0, at_most=1)
     output: Output = setting("vote", "vote or mean-logit")
 
-    def resolved(self, classifier: TextClassifier) -> Rsmi:
-        short = classifier.max_length <= SHORT_TEXT
-        family = _FAMILIES.get(classifier.model.config.model_type, BERT)
+    def resolved(self, model: TextModel) -> Rsmi:
+        short = model.max_length <= SHORT_TEXT
+        family = _FAMILIES.get(model.module.config.model_type, BERT)
         defaults = SHORT if short else family
         masked = defaults.masked_tokens if self.masked_tokens is None else self.masked_tokens
         layers = self.noise_layers
         if layers is None:
-            count = min(defaults.noise_layers, classifier.depth)
-            first = classifier.depth - count
-            layers = tuple(range(first, classifier.depth)) if defaults.late else count
+            count = min(defaults.noise_layers, model.depth)
+            first = model.depth - count
+            layers = tuple(range(first, model.depth)) if defaults.late else count
         result = replace(
             self,
             sigma=defaults.sigma if self.sigma is None else self.sigma,
             masked_tokens=masked,
             warmup=defaults.warmup if self.warmup is None else self.warmup,
-            noise_layers=spread(layers, classifier.depth) if isinstance(layers, int) else layers,
+            noise_layers=spread(layers, model.depth) if isinstance(layers, int) else layers,
             candidates=2 * masked + 1 if self.candidates is None else self.candidates,
         )
-        result.predictor(classifier).check(classifier)
+        result.predictor(model).check(model)
         return result
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None and isinstance(self.noise_layers, tuple)
         assert self.sigma is not None and self.masked_tokens is not None
         share = min(1.0, step.done / self.warmup) if self.warmup else 1.0
@@ -114,23 +114,23 @@ class Rsmi:
         sampler = FreshNoise(noise)
 
         # (1) Saliency: one pass without weight gradients; (2) mask the top M.
-        classifier.model.eval()
-        gradient, _ = classifier.embedding_gradient(
+        model.module.eval()
+        gradient, _ = model.gradient(
             batch, batch.labels, sampler=sampler, sites=noise.sites, draws=self.saliency_draws
         )
-        classifier.model.train()
+        model.module.train()
         ids = batch.ids
         if masked_tokens:
-            ids = _masked(classifier, batch, gradient, masked_tokens)
+            ids = _masked(model, batch, gradient, masked_tokens)
         # (3) The training pass: embed(masked ids) + β·G, noise on.
         masked_batch = replace(batch, ids=ids)
-        embeddings = classifier.embed(ids) + self.embedding_step * gradient
-        forward = classifier.forward(
-            masked_batch, embeddings=embeddings, sampler=sampler, sites=noise.sites, call=step.call
+        embeddings = model.embed(ids) + self.embedding_step * gradient
+        forward = model.forward(
+            masked_batch, start=embeddings, sampler=sampler, sites=noise.sites, call=step.call
         )
         return F.cross_entropy(forward.logits, batch.labels)
 
-    def predictor(self, classifier: TextClassifier) -> Predictor:
+    def predictor(self, model: TextModel) -> Predictor:
         assert isinstance(self.noise_layers, tuple)
         assert self.sigma is not None and self.masked_tokens is not None and self.candidates is not None
         return TwoStep(
@@ -154,11 +154,11 @@ def spread(count: int, depth: int) -> tuple[int, ...]:
     return tuple(index * depth // count for index in range(count))
 
 
-def _masked(classifier: TextClassifier, batch: Batch, gradient: Tensor, count: int) -> Tensor:
+def _masked(model: TextModel, batch: Batch, gradient: Tensor, count: int) -> Tensor:
     """Token ids with the ``count`` most salient maskable tokens of each row replaced by the mask token."""
-    assert classifier.mask_token_id is not None
+    assert model.mask_token_id is not None
     ids = batch.ids.clone()
     for row, positions in enumerate(rank_tokens(gradient, batch.maskable, count)):
         if positions:
-            ids[row, torch.tensor(positions, device=ids.device)] = classifier.mask_token_id
+            ids[row, torch.tensor(positions, device=ids.device)] = model.mask_token_id
     return ids

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.defences.base import Step, remade
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import resampled
 from unfooled.settings import setting
@@ -39,27 +39,27 @@ class Safer:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, classifier: TextClassifier) -> Safer:
-        self.predictor(classifier).substitutes()  # made or read now, so that a bad table is refused early
+    def resolved(self, model: TextModel) -> Safer:
+        self.predictor(model).substitutes()  # made or read now, so that a bad table is refused early
         return self
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
-        redrawn = self.redrawn(classifier, batch)
-        return F.cross_entropy(classifier.forward(redrawn, call=step.call).logits, batch.labels)
+        redrawn = self.redrawn(model, batch)
+        return F.cross_entropy(model.forward(redrawn, call=step.call).logits, batch.labels)
 
-    def redrawn(self, classifier: TextClassifier, batch: Batch) -> Batch:
+    def redrawn(self, model: TextModel, batch: Batch) -> Batch:
         """The batch with every word of every text redrawn."""
-        table = self.predictor(classifier).substitutes()
+        table = self.predictor(model).substitutes()
         stream = np.random.default_rng(int(torch.randint(2**62, ())))
         texts = [
             [resampled(text, table, lambda n: int(stream.integers(n))) for text in item.texts]
             for item in batch.encoded
         ]
         pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
-        return remade(classifier, batch, classifier.encode([own[0] for own in texts], pairs))
+        return remade(model, batch, model.encode([own[0] for own in texts], pairs))
 
-    def predictor(self, classifier: TextClassifier) -> SynonymVote:
+    def predictor(self, model: TextModel) -> SynonymVote:
         return SynonymVote(
             table=self.table,
             min_cosine=self.min_cosine,

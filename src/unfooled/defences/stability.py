@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from unfooled.defences.base import Step
 from unfooled.defences.noise_augment import NoiseAugment
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.settings import setting
 
 
@@ -35,14 +35,14 @@ class Stability(NoiseAugment):
     )
     gamma: float = setting(1.0, "Weight of the stability term (γ)", at_least=0)
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
         if self.gamma == 0:
-            return F.cross_entropy(classifier.forward(batch, call=step.call).logits, batch.labels)
-        clean = classifier.embed(batch.ids)
+            return F.cross_entropy(model.forward(batch, call=step.call).logits, batch.labels)
+        clean = model.start(batch)
         noisy = clean + self.noise(step)("embeddings", clean, batch.mask)
         twice = torch.arange(len(batch), device=batch.ids.device).repeat(2)
-        forward = classifier.forward(batch.rows(twice), embeddings=torch.cat([clean, noisy]), call=step.call)
+        forward = model.forward(batch.rows(twice), start=torch.cat([clean, noisy]), call=step.call)
         clean_logits, noisy_logits = forward.logits.chunk(2)
         target = clean_logits.detach().softmax(dim=-1)
         stability = F.cross_entropy(noisy_logits, target)

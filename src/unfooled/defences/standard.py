@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.defences.base import Step
-from unfooled.models import Batch, TextClassifier
+from unfooled.models import Batch, TextModel
 from unfooled.predictors import Plain, Predictor
 
 
@@ -21,12 +21,12 @@ class Standard:
     summary: ClassVar[str] = "Plain fine-tuning, the baseline"
     learning_rate: ClassVar[float] = 1e-4
 
-    def resolved(self, classifier: TextClassifier) -> Standard:
+    def resolved(self, model: TextModel) -> Standard:
         return self
 
-    def loss(self, classifier: TextClassifier, batch: Batch, step: Step) -> Tensor:
+    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
         assert batch.labels is not None
-        return F.cross_entropy(classifier.forward(batch, call=step.call).logits, batch.labels)
+        return F.cross_entropy(model.forward(batch, call=step.call).logits, batch.labels)
 
-    def predictor(self, classifier: TextClassifier) -> Predictor:
+    def predictor(self, model: TextModel) -> Predictor:
         return Plain()

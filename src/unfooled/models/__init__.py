@@ -2,7 +2,7 @@
 
 from unfooled.models.encoding import Batch, Encoded, collate, length_sorted_chunks
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
-from unfooled.models.text import Forward, TextClassifier
+from unfooled.models.text import Forward, TextModel
 
 __all__ = [
     "Batch",
@@ -13,7 +13,7 @@ __all__ = [
     "Noise",
     "Sampler",
     "Site",
-    "TextClassifier",
+    "TextModel",
     "collate",
     "input_key",
     "length_sorted_chunks",

@@ -15,39 +15,39 @@ from typing import Any
 import torch
 
 from unfooled.models.encoding import Encoded, unknown_id
-from unfooled.models.text import TextClassifier
+from unfooled.models.text import TextModel
 
 TOLERANCE = 1e-3
 """Of logits that should be equal; they differ by rounding at most."""
 
 
-def markers(classifier: TextClassifier) -> frozenset[int]:
+def markers(model: TextModel) -> frozenset[int]:
     """Ids that may tell where a text ends: padding (of tokenizer and model) and its end."""
-    config: Any = classifier.model.config
-    found = [classifier.tokenizer.pad_token_id, getattr(config, "pad_token_id", None)]
+    config: Any = model.module.config
+    found = [model.tokenizer.pad_token_id, getattr(config, "pad_token_id", None)]
     if getattr(config, "is_encoder_decoder", False):
         end = getattr(config, "eos_token_id", None)
         found += end if isinstance(end, list) else [end]
     return frozenset(int(number) for number in found if number is not None)
 
 
-def written_markers(classifier: TextClassifier) -> list[int]:
+def written_markers(model: TextModel) -> list[int]:
     """Markers that a text can hold: as its unknown words, or since they are ordinary tokens; none is well.
 
     Every special token that a text spells is read as the unknown token (``encode``), so none else can occur.
     """
-    tokenizer = classifier.tokenizer
+    tokenizer = model.tokenizer
     special = set(tokenizer.all_special_ids)
     return sorted(
         number
-        for number in markers(classifier)
+        for number in markers(model)
         if number == unknown_id(tokenizer) or (number not in special and number < len(tokenizer))
     )
 
 
-def ids_matter(classifier: TextClassifier, item: Encoded) -> bool:
+def ids_matter(model: TextModel, item: Encoded) -> bool:
     """Whether other words change the answer to the very same embeddings: tried with a few on one input."""
-    tokenizer = classifier.tokenizer
+    tokenizer = model.tokenizer
     special = set(tokenizer.all_special_ids)
     ordinary = [number for number in range(len(tokenizer)) if number not in special]
     places = [place for place, word in enumerate(item.maskable) if word]
@@ -59,9 +59,9 @@ def ids_matter(classifier: TextClassifier, item: Encoded) -> bool:
         _with(item, places, ordinary[-1:]),
     ]
     with torch.inference_mode():
-        batch = classifier.batch([item, *changed])
-        embeddings = classifier.embed(batch.ids[:1]).expand(len(batch), -1, -1)
-        logits = classifier.forward(batch, embeddings=embeddings).logits
+        batch = model.batch([item, *changed])
+        embeddings = model.embed(batch.ids[:1]).expand(len(batch), -1, -1)
+        logits = model.forward(batch, start=embeddings).logits
     scale = TOLERANCE * (1 + float(logits.abs().max()))
     return bool(((logits - logits[0]).abs() > scale).any())
 

@@ -1,4 +1,4 @@
-"""``TextClassifier``: any Hugging Face sequence classifier, opened up.
+"""``TextModel``: any Hugging Face sequence classifier, opened up.
 
 Embed ids, run forward from embeddings with noise at chosen sites, copy rows where the votes begin
 to differ, read hidden states, and take gradients with respect to the embeddings without computing
@@ -32,10 +32,10 @@ class Forward:
     hidden: tuple[Tensor, ...] = ()
 
 
-class TextClassifier:
+class TextModel:
     """A sequence classifier and its tokenizer.
 
-    >>> clf = TextClassifier(model, tokenizer, max_length=128)
+    >>> clf = TextModel(model, tokenizer, max_length=128)
     >>> batch = clf.batch(clf.encode(["a gorgeous, witty film"]))
     >>> clf.forward(batch).logits.shape
     torch.Size([1, 2])
@@ -51,7 +51,7 @@ class TextClassifier:
             raise UsageError(
                 f"The tokenizer {type(tokenizer).__name__} has no padding token. Set its pad_token."
             )
-        self.model = model
+        self.module = model
         self.tokenizer = tokenizer
         self.max_length = min(max_length, _position_limit(model))
         self.bf16 = bf16
@@ -60,7 +60,7 @@ class TextClassifier:
 
     @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        return next(self.module.parameters()).device
 
     @property
     def depth(self) -> int:
@@ -69,7 +69,7 @@ class TextClassifier:
 
     @property
     def num_labels(self) -> int:
-        return int(self.model.config.num_labels)
+        return int(self.module.config.num_labels)
 
     @property
     def mask_token_id(self) -> int | None:
@@ -90,6 +90,10 @@ class TextClassifier:
         """Word embeddings ``(rows, tokens, width)``: the table's output, before positions and LayerNorm."""
         return self.architecture.embeddings(ids)
 
+    def start(self, batch: Batch) -> Tensor:
+        """The tensor that noise is added to: the word embeddings of the batch."""
+        return self.embed(batch.ids)
+
     def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
         """Refuse a site that the encoder does not have, naming the setting."""
         for site in sites:
@@ -103,7 +107,7 @@ class TextClassifier:
         self,
         batch: Batch,
         *,
-        embeddings: Tensor | None = None,
+        start: Tensor | None = None,
         sampler: Sampler | None = None,
         sites: Sequence[Site] = (),
         copies: Sequence[int] | None = None,
@@ -112,7 +116,7 @@ class TextClassifier:
     ) -> Forward:
         """One forward pass.
 
-        ``embeddings`` stand in for the table's output; ``sampler`` gives the noise added at ``sites``.
+        ``start`` stands in for the table's output; ``sampler`` gives the noise added at ``sites``.
         With ``copies``, row ``r`` of the result belongs to row ``copies[r]`` of the batch, and what the
         copies have in common (everything before the first site) is computed once. ``call`` is the
         module to call when it is wrapped (distributed training).
@@ -120,25 +124,25 @@ class TextClassifier:
         index = None if copies is None else torch.tensor(copies, device=batch.ids.device)
         if index is not None and not self._blocks_may_share(sites):
             batch = batch.rows(index)
-            embeddings = None if embeddings is None else embeddings[index]
+            start = None if start is None else start[index]
             index = None
         tap = Tap(
             mask=batch.mask,
-            embeddings=embeddings,
+            embeddings=start,
             sampler=sampler,
             sites=tuple(sites),
             copies=index,
-            first_token=not (hidden_states or self.model.training or call is not None),
+            first_token=not (hidden_states or self.module.training or call is not None),
             record=hidden_states,
         )
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if self._takes_type_ids:
             inputs["token_type_ids"] = batch.type_ids
         with tapped(self.architecture, tap), self.autocast():
-            logits = (call or self.model)(**inputs).logits
+            logits = (call or self.module)(**inputs).logits
         return Forward(logits.float(), tuple(tap.hidden))
 
-    def embedding_gradient(
+    def gradient(
         self,
         batch: Batch,
         labels: Tensor | None = None,
@@ -155,15 +159,15 @@ class TextClassifier:
         embeddings is differentiated.
         """
         with torch.enable_grad():
-            embeddings = self.embed(batch.ids).detach().requires_grad_(True)
+            start = self.start(batch).detach().requires_grad_(True)
             copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
-            forward = self.forward(batch, embeddings=embeddings, sampler=sampler, sites=sites, copies=copies)
+            forward = self.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
             log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
             log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
             target = log_mean.argmax(dim=-1) if labels is None else labels
             # Rows do not interact, so the gradient of the sum holds each row's own gradient.
             loss = F.nll_loss(log_mean, target, reduction="sum")
-            (gradient,) = torch.autograd.grad(loss, embeddings)
+            (gradient,) = torch.autograd.grad(loss, start)
         return gradient, log_mean.detach().exp()
 
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier
+from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Ballot:
 
 
 def cast(
-    classifier: TextClassifier, encoded: Sequence[Encoded], ballots: Sequence[Ballot], noise: Noise
+    model: TextModel, encoded: Sequence[Encoded], ballots: Sequence[Ballot], noise: Noise
 ) -> list[list[float]]:
     """The logits of every ballot, in the order given."""
-    mask_id = classifier.mask_token_id
-    most = tokens_a_batch(classifier.device)
+    mask_id = model.mask_token_id
+    most = tokens_a_batch(model.device)
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
         groups.setdefault((ballot.owner, tuple(sorted(ballot.masked))), []).append(number)
@@ -51,10 +51,10 @@ def cast(
 
     def logits_of(chunk: list[tuple[Encoded, list[int]]]) -> list[tuple[int, list[float]]]:
         with torch.inference_mode():
-            batch = classifier.batch([item for item, _ in chunk])
+            batch = model.batch([item for item, _ in chunk])
             numbers = [number for _, members in chunk for number in members]
             copies = [row for row, (_, members) in enumerate(chunk) for _ in members]
-            forward = classifier.forward(
+            forward = model.forward(
                 batch,
                 sampler=KeyedNoise(noise, [ballots[number].key for number in numbers]),
                 sites=noise.sites,
@@ -62,7 +62,7 @@ def cast(
             )
             return list(zip(numbers, forward.logits.cpu().tolist(), strict=True))
 
-    for found in map_batches(logits_of, _packed(rows, most), classifier.device):
+    for found in map_batches(logits_of, _packed(rows, most), model.device):
         for number, values in found:
             logits[number] = values
     return logits
@@ -88,8 +88,8 @@ def _packed(rows: Sequence[tuple[Encoded, list[int]]], most: int) -> list[list[t
 class Draws:
     """Casts ballots for many owners at once and appends their logits."""
 
-    def __init__(self, classifier: TextClassifier, encoded: Sequence[Encoded], noise: Noise) -> None:
-        self._classifier, self._encoded, self._noise = classifier, encoded, noise
+    def __init__(self, model: TextModel, encoded: Sequence[Encoded], noise: Noise) -> None:
+        self._model, self._encoded, self._noise = model, encoded, noise
 
     def extend(
         self,
@@ -103,7 +103,5 @@ class Draws:
         for owner in owners:
             done = len(logits[owner])
             ballots += [ballot(owner, draw) for draw in range(done, done + size)]
-        for one, row in zip(
-            ballots, cast(self._classifier, self._encoded, ballots, self._noise), strict=True
-        ):
+        for one, row in zip(ballots, cast(self._model, self._encoded, ballots, self._noise), strict=True):
             logits[one.owner].append(row)

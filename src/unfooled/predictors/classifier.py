@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.models.encoding import MAX_CHARACTERS
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
@@ -31,7 +31,7 @@ class Classifier:
 
     def __init__(
         self,
-        text: TextClassifier,
+        model: TextModel,
         predictor: Predictor,
         *,
         labels: Sequence[str],
@@ -39,18 +39,18 @@ class Classifier:
         settings: dict[str, Any] | None = None,
         task: dict[str, Any] | None = None,
     ) -> None:
-        if len(labels) != text.num_labels:
+        if len(labels) != model.num_labels:
             raise UsageError(
-                f"{len(labels)} label names for a model with {text.num_labels} outputs: give one an output."
+                f"{len(labels)} label names for a model with {model.num_labels} outputs: give one an output."
             )
-        predictor.check(text)
-        self.text = text
+        predictor.check(model)
+        self.model = model
         self.predictor = predictor
         self.labels = tuple(labels)
         self.defence = defence
         self.settings = dict(settings or {})
         self.task = dict(task or {})
-        text.model.eval()
+        model.module.eval()
 
     def __repr__(self) -> str:
         return f"Classifier(defence={self.defence!r}, predictor={self.predictor!r}, labels={self.labels!r})"
@@ -62,7 +62,7 @@ class Classifier:
     def with_predictor(self, predictor: Predictor) -> Classifier:
         """The same weights under another predictor."""
         return Classifier(
-            self.text,
+            self.model,
             predictor,
             labels=self.labels,
             defence=self.defence,
@@ -77,7 +77,7 @@ class Classifier:
         texts, pairs = self.checked(texts, pairs)
         refusals = [refusal(text, pair) for text, pair in zip(texts, pairs or texts, strict=True)]
         readable = [index for index, reason in enumerate(refusals) if not reason]
-        encoded = self.text.encode(
+        encoded = self.model.encode(
             [texts[index] for index in readable],
             None if pairs is None else [pairs[index] for index in readable],
         )
@@ -98,10 +98,10 @@ class Classifier:
         ``seed`` may be one for all inputs or one an input.
         """
         actual = secrets.randbits(63) if seed is None else seed
-        self.text.model.eval()
+        self.model.module.eval()
         # The caller may be in inference mode, where saliency could not be differentiated.
         with torch.inference_mode(False):
-            return self.predictor.decide(self.text, encoded, seed=actual)
+            return self.predictor.decide(self.model, encoded, seed=actual)
 
     def checked(
         self, texts: Sequence[str], pairs: Sequence[str] | None

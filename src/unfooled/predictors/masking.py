@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, Noise, Site, TextClassifier, input_key, mix
+from unfooled.models import Encoded, Noise, Site, TextModel, input_key, mix
 from unfooled.predictors.ballots import Ballot
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.saliency import salient_positions
@@ -49,7 +49,7 @@ class Plan:
 
 
 def make_plan(
-    classifier: TextClassifier,
+    model: TextModel,
     encoded: Sequence[Encoded],
     *,
     seed: Seed,
@@ -68,13 +68,13 @@ def make_plan(
         everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in encoded]
         return Plan(keys, everything, masked_tokens, 0, unranked=True)
     ranked = salient_positions(
-        classifier, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
+        model, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
     )
     return Plan(keys, ranked, masked_tokens, saliency_draws)
 
 
 def check_randomisation(
-    classifier: TextClassifier,
+    model: TextModel,
     *,
     sites: tuple[Site, ...],
     sigma: float,
@@ -83,10 +83,10 @@ def check_randomisation(
     candidates: int,
 ) -> None:
     """Refuse settings that cannot work with this encoder, before any work."""
-    classifier.check_sites(sites)
-    if masking != "none" and masked_tokens > 0 and classifier.mask_token_id is None:
+    model.check_sites(sites)
+    if masking != "none" and masked_tokens > 0 and model.mask_token_id is None:
         raise UsageError(
-            f"masked_tokens: the tokenizer {type(classifier.tokenizer).__name__} has no mask token. Use an "
+            f"masked_tokens: the tokenizer {type(model.tokenizer).__name__} has no mask token. Use an "
             "encoder with one (BERT, RoBERTa, …), or set masked_tokens=0."
         )
     if masking == "gradient" and masked_tokens > candidates:

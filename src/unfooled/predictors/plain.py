@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 
 from unfooled.hub.parallel import balanced, map_batches
-from unfooled.models import Encoded, TextClassifier, length_sorted_chunks
+from unfooled.models import Encoded, TextModel, length_sorted_chunks
 from unfooled.predictors.predictor import Seed
 from unfooled.records.decision import Decision
 
@@ -20,22 +20,20 @@ class Plain:
 
     name: ClassVar[str] = "plain"
 
-    def check(self, classifier: TextClassifier) -> None:
+    def check(self, model: TextModel) -> None:
         pass
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]:
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
         def scores_of(chunk: list[int]) -> list[list[float]]:
             with torch.inference_mode():
-                batch = classifier.batch([encoded[index] for index in chunk])
-                scores: list[list[float]] = classifier.forward(batch).logits.softmax(dim=-1).cpu().tolist()
+                batch = model.batch([encoded[index] for index in chunk])
+                scores: list[list[float]] = model.forward(batch).logits.softmax(dim=-1).cpu().tolist()
             return scores
 
         lengths = [len(item) for item in encoded]
-        chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), classifier.device)))
+        chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), model.device)))
         scores: list[list[float]] = [[] for _ in encoded]
-        for chunk, rows in zip(chunks, map_batches(scores_of, chunks, classifier.device), strict=True):
+        for chunk, rows in zip(chunks, map_batches(scores_of, chunks, model.device), strict=True):
             for index, row in zip(chunk, rows, strict=True):
                 scores[index] = row
         return [

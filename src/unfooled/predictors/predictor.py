@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.records.decision import Decision
 
 Seed = int | Sequence[int]
@@ -15,13 +15,11 @@ Seed = int | Sequence[int]
 class Predictor(Protocol):
     """Makes decisions from forward passes; the same seed and input give the same decision."""
 
-    def check(self, classifier: TextClassifier) -> None:
-        """Refuse settings that this classifier cannot serve, naming the setting."""
+    def check(self, model: TextModel) -> None:
+        """Refuse settings that this model cannot serve, naming the setting."""
         ...
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]: ...
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]: ...
 
     def describe(self) -> dict[str, Any]:
         """Name and settings, as saved with the classifier."""

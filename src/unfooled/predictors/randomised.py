@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from unfooled.models import Encoded, Noise, Site, TextClassifier
+from unfooled.models import Encoded, Noise, Site, TextModel
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Masking, Plan, check_randomisation, make_plan
 from unfooled.predictors.predictor import Seed
@@ -35,9 +35,9 @@ class Randomised:
         """What is added in every forward pass, and where."""
         return Noise(self.sigma, self.noise_layers)
 
-    def check(self, classifier: TextClassifier) -> None:
+    def check(self, model: TextModel) -> None:
         check_randomisation(
-            classifier,
+            model,
             sites=self.noise_layers,
             sigma=self.sigma,
             masking=self.masking,
@@ -45,13 +45,11 @@ class Randomised:
             candidates=self.pool,
         )
 
-    def planned(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed
-    ) -> tuple[Plan, Noise]:
+    def planned(self, model: TextModel, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Noise]:
         """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
         noise = self.noise
         plan = make_plan(
-            classifier,
+            model,
             encoded,
             seed=seed,
             noise=noise,
@@ -62,10 +60,10 @@ class Randomised:
         )
         return plan, noise
 
-    def begin(self, classifier: TextClassifier, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Draws]:
+    def begin(self, model: TextModel, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Draws]:
         """The saliency pass, and the means to cast ballots."""
-        plan, noise = self.planned(classifier, encoded, seed)
-        return plan, Draws(classifier, encoded, noise)
+        plan, noise = self.planned(model, encoded, seed)
+        return plan, Draws(model, encoded, noise)
 
     def shown_masks(self, plan: Plan, owner: int) -> tuple[int, ...]:
         """The most salient positions, which a decision reports as masked."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Encoded, KeyedNoise, Noise, TextClassifier, length_sorted_chunks, mix
+from unfooled.models import Encoded, KeyedNoise, Noise, TextModel, length_sorted_chunks, mix
 
 SALIENCY_STREAM = 0
 
@@ -41,7 +41,7 @@ def _top(gradient: Tensor, maskable: Tensor, count: int) -> tuple[Tensor, Tensor
 
 
 def salient_positions(
-    classifier: TextClassifier,
+    model: TextModel,
     encoded: Sequence[Encoded],
     keys: Sequence[int],
     *,
@@ -54,15 +54,15 @@ def salient_positions(
 
     def ranks_of(chunk: list[int]) -> list[list[int]]:
         row_keys = [mix(keys[index], SALIENCY_STREAM, draw) for index in chunk for draw in range(draws)]
-        batch = classifier.batch([encoded[index] for index in chunk])
-        gradient, _ = classifier.embedding_gradient(
+        batch = model.batch([encoded[index] for index in chunk])
+        gradient, _ = model.gradient(
             batch, sampler=KeyedNoise(noise, row_keys), sites=noise.sites, draws=draws
         )
         return rank_tokens(gradient, batch.maskable, count)
 
-    most = tokens_a_batch(classifier.device)
+    most = tokens_a_batch(model.device)
     chunks = list(length_sorted_chunks([len(item) * draws for item in encoded], most))
-    for chunk, found in zip(chunks, map_batches(ranks_of, chunks, classifier.device), strict=True):
+    for chunk, found in zip(chunks, map_batches(ranks_of, chunks, model.device), strict=True):
         for index, positions in zip(chunk, found, strict=True):
             ranked[index] = positions
     torch.clear_autocast_cache()

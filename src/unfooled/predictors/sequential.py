@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.masking import Plan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
@@ -49,11 +49,9 @@ class Sequential(Randomised):
     def pool(self) -> int:
         return self.candidates
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]:
-        plan, draws = self.begin(classifier, encoded, seed)
-        classes = classifier.num_labels
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+        plan, draws = self.begin(model, encoded, seed)
+        classes = model.num_labels
         logits: list[list[list[float]]] = [[] for _ in encoded]
         stopped: dict[int, tuple[int, ...]] = {}
         open_ones = list(range(len(encoded)))

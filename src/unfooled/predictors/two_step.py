@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Plan
@@ -50,11 +50,9 @@ class TwoStep(Randomised):
     def pool(self) -> int:
         return self.candidates
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]:
-        plan, draws = self.begin(classifier, encoded, seed)
-        classes = classifier.num_labels
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+        plan, draws = self.begin(model, encoded, seed)
+        classes = model.num_labels
         first: list[Logits] = [[] for _ in encoded]
         draws.extend(first, range(len(encoded)), self.first_votes, plan.top)
         open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]

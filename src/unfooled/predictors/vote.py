@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.models import Encoded, Noise, TextClassifier
+from unfooled.models import Encoded, Noise, TextModel
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.masking import Masking
@@ -43,16 +43,14 @@ class Vote(Randomised):
     def noise(self) -> Noise:
         return Noise(self.sigma, self.noise_layers, self.kind)
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]:
-        plan, draws = self.begin(classifier, encoded, seed)
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+        plan, draws = self.begin(model, encoded, seed)
         logits: list[list[list[float]]] = [[] for _ in encoded]
         draws.extend(logits, range(len(encoded)), self.votes, plan.top)
         decisions = []
         for owner, rows in enumerate(logits):
-            scores = scores_of(rows, self.output, classifier.num_labels)
-            votes = count_votes(rows, classifier.num_labels)
+            scores = scores_of(rows, self.output, model.num_labels)
+            votes = count_votes(rows, model.num_labels)
             decisions.append(
                 Decision(
                     label=argmax(scores),

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from transformers import Trainer, TrainerCallback
 
 from unfooled.defences import Defence, Step
-from unfooled.models import Batch, Encoded, TextClassifier, collate
+from unfooled.models import Batch, Encoded, TextModel, collate
 
 
 class EncodedDataset(Dataset):
@@ -34,20 +34,20 @@ class EncodedDataset(Dataset):
 
 
 class DefenceTrainer(Trainer):
-    """Trains ``classifier.model`` with ``defence.loss``."""
+    """Trains ``classifier.module`` with ``defence.loss``."""
 
     def __init__(
         self,
-        classifier: TextClassifier,
+        model: TextModel,
         defence: Defence,
         *,
         dev_accuracy: Callable[[], float],
         **kwargs: Any,
     ) -> None:
-        pad_id = classifier.tokenizer.pad_token_id
+        pad_id = model.tokenizer.pad_token_id
         super().__init__(
-            model=classifier.model,
-            processing_class=classifier.tokenizer,
+            model=model.module,
+            processing_class=model.tokenizer,
             data_collator=lambda items: vars(
                 collate(
                     [item["encoded"] for item in items],
@@ -59,7 +59,7 @@ class DefenceTrainer(Trainer):
         )
         # Our losses are batch means: the Trainer divides them by the accumulation steps.
         self.model_accepts_loss_kwargs = False
-        self._classifier = classifier
+        self._model = model
         self._defence = defence
         self._dev_accuracy = dev_accuracy
 
@@ -67,15 +67,15 @@ class DefenceTrainer(Trainer):
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         done = self.state.global_step / max(1, self.state.max_steps)
-        call = None if model is self._classifier.model else model
-        return self._defence.loss(self._classifier, Batch(**inputs), Step(done=done, call=call))
+        call = None if model is self._model.module else model
+        return self._defence.loss(self._model, Batch(**inputs), Step(done=done, call=call))
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
-        training = self._classifier.model.training
-        self._classifier.model.eval()
+        training = self._model.module.training
+        self._model.module.eval()
         with self.compute_loss_context_manager(), torch.no_grad():
             metrics = {f"{metric_key_prefix}_accuracy": self._dev_accuracy()}
-        self._classifier.model.train(training)
+        self._model.module.train(training)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics

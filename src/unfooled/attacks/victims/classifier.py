@@ -32,7 +32,7 @@ class ClassifierVictim:
         self.classifier = classifier
         self.labels = classifier.labels
         self.randomised = is_random(classifier.predictor.describe())
-        self.rough = classifier.text.bf16
+        self.rough = classifier.model.bf16
         """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
@@ -50,7 +50,7 @@ class ClassifierVictim:
 
     def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
         """The answers in float32, whatever the search is done in."""
-        with self.classifier.text.in_float32():
+        with self.classifier.model.in_float32():
             return self.answers(asked)
 
     def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
@@ -65,9 +65,9 @@ class ClassifierVictim:
             return self.answers(asked)
         encoded = self._encoded(asked)
         with torch.inference_mode(False):
-            plan, noise = predictor.planned(self.classifier.text, encoded, [item.key for item in asked])
+            plan, noise = predictor.planned(self.classifier.model, encoded, [item.key for item in asked])
         ballots = [ballot for owner in range(len(encoded)) for ballot in _ballots(plan, owner, draws)]
-        logits = np.array(cast(self.classifier.text, encoded, ballots, noise))
+        logits = np.array(cast(self.classifier.model, encoded, ballots, noise))
         shares = _softmax(logits).reshape(len(encoded), draws, -1).mean(axis=1)
         return [
             Answer(
@@ -90,7 +90,7 @@ class ClassifierVictim:
         from unfooled.models import length_sorted_chunks
         from unfooled.predictors.randomised import Randomised
 
-        text, predictor = self.classifier.text, self.classifier.predictor
+        text, predictor = self.classifier.model, self.classifier.predictor
         encoded = self._encoded([item for item, _ in asked])
         plan: Any = None
         noise: Any = None
@@ -99,7 +99,7 @@ class ClassifierVictim:
                 plan, noise = predictor.planned(text, encoded, [item.key for item, _ in asked])
         else:
             draws = 1
-        text.model.eval()
+        text.module.eval()
 
         def of_chunk(chunk: list[int]) -> list[np.ndarray]:
             ballots = [_ballots(plan, owner, draws) if plan else [] for owner in chunk]
@@ -119,7 +119,7 @@ class ClassifierVictim:
         """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
         import torch
 
-        text = self.classifier.text
+        text = self.classifier.model
         rows = text.tokenizer(list(words), add_special_tokens=False)["input_ids"]
         table = text.architecture.embeddings
         with torch.inference_mode():
@@ -136,7 +136,7 @@ class ClassifierVictim:
     def _encoded(self, asked: Sequence[Asked]) -> list[Encoded]:
         texts = [item.query[0] for item in asked]
         pairs = [item.query[1] for item in asked] if asked and len(asked[0].query) == 2 else None
-        return self.classifier.text.encode(texts, pairs)
+        return self.classifier.model.encode(texts, pairs)
 
 
 def _ballots(plan: Any, owner: int, draws: int) -> list[Ballot]:
@@ -160,7 +160,7 @@ def _gradients(
 
     with torch.enable_grad():
         batch = text.batch(encoded)
-        own = text.embed(batch.ids).detach().requires_grad_(True)
+        own = text.start(batch).detach().requires_grad_(True)
         rows = torch.arange(len(encoded), device=own.device).repeat_interleave(draws)
         embeddings, sampler = own[rows], None
         if noise is not None:
@@ -173,7 +173,7 @@ def _gradients(
                 embeddings = torch.where(hidden.unsqueeze(-1), mask, embeddings)
             sampler = KeyedNoise(noise, [ballot.key for ballot in flat])
         forward = text.forward(
-            batch.rows(rows), embeddings=embeddings, sampler=sampler, sites=noise.sites if noise else ()
+            batch.rows(rows), start=embeddings, sampler=sampler, sites=noise.sites if noise else ()
         )
         log_each = F.log_softmax(forward.logits, dim=-1).view(len(encoded), draws, -1)
         log_mean = torch.logsumexp(log_each, dim=1)

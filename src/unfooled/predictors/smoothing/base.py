@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
@@ -24,7 +24,7 @@ class Transformation(Protocol):
     """Settings of a random transformation that labels can be drawn under."""
 
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> LabelSampler: ...
 
 
@@ -42,19 +42,17 @@ class SmoothedVote(ABC):
     )
 
     @abstractmethod
-    def check(self, classifier: TextClassifier) -> None:
-        """Refuse settings that this classifier cannot serve, naming the setting."""
+    def check(self, model: TextModel) -> None:
+        """Refuse settings that this model cannot serve, naming the setting."""
 
     @abstractmethod
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> LabelSampler:
         """Draws labels of these inputs; ``purpose`` keeps draws for different ends apart."""
 
-    def decide(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed = 0
-    ) -> list[Decision]:
-        sampler = self.sampler(classifier, encoded, seed=seed, purpose=DECIDE)
+    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+        sampler = self.sampler(model, encoded, seed=seed, purpose=DECIDE)
         counts = sampler.counts([(owner, 0, self.votes) for owner in range(len(encoded))])
         return [self._decision(tuple(int(count) for count in found)) for found in counts]
 

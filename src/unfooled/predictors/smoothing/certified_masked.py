@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Encoded, Site, TextClassifier
+from unfooled.models import Batch, Encoded, Site, TextModel
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.saliency import most_salient
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
@@ -62,7 +62,7 @@ class CertifiedMasked(SmoothedVote):
         share = self.sigma / first
         return first, self.sigma / math.sqrt((first - self.sigma) / first * (1 + share)) * ROUNDED_UP
 
-    def check(self, classifier: TextClassifier) -> None:
+    def check(self, model: TextModel) -> None:
         if self.sigma <= 0:
             raise UsageError("sigma must be above 0: without noise there is nothing to average.")
         if self.sigma_1 is not None and self.sigma_1 <= self.sigma * (1 + 1e-6):
@@ -70,20 +70,20 @@ class CertifiedMasked(SmoothedVote):
                 f"sigma_1 is {self.sigma_1} but must be above sigma, {self.sigma}: the first look may use up "
                 f"only a part of the noise budget. Try sigma_1={1.5 * self.sigma:g}."
             )
-        if self.masked_tokens and classifier.mask_token_id is None:
+        if self.masked_tokens and model.mask_token_id is None:
             raise UsageError(
-                f"masked_tokens: the tokenizer {type(classifier.tokenizer).__name__} has no mask token. Use "
+                f"masked_tokens: the tokenizer {type(model.tokenizer).__name__} has no mask token. Use "
                 "an encoder with one (BERT, RoBERTa, …), or set masked_tokens=0."
             )
 
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> MaskedSampler:
-        return MaskedSampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+        return MaskedSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
 def masked_average(
-    classifier: TextClassifier,
+    model: TextModel,
     batch: Batch,
     clean: Tensor,
     *,
@@ -98,7 +98,7 @@ def masked_average(
     """
     first, second = single(sigmas[0]), single(sigmas[1])
     given = _Given(noise[:, 0] * first)
-    masked = _mask(classifier, batch, given, masked_tokens)
+    masked = _mask(model, batch, given, masked_tokens)
     spread: Tensor | float = second
     if threat == "each-word" and masked is not None:
         # Of the first look alone, as it must be: how many word tokens the mask leaves of how many.
@@ -109,9 +109,9 @@ def masked_average(
     average = weight * (clean + given.noise) + (1 - weight) * (clean + spread * noise[:, 1])
     if masked is None:
         return average
-    mask_id = torch.tensor([[classifier.mask_token_id]], device=batch.ids.device)
+    mask_id = torch.tensor([[model.mask_token_id]], device=batch.ids.device)
     with torch.no_grad():
-        mask_embedding = classifier.embed(mask_id)[0, 0].to(average.dtype)
+        mask_embedding = model.embed(mask_id)[0, 0].to(average.dtype)
     return torch.where(masked[:, :, None], mask_embedding, average)
 
 
@@ -123,11 +123,11 @@ def behind_mask(sigma: float, words: int, hidden: int) -> float:
     return single(sigma * math.sqrt((words - hidden) / words) * ROUNDED_UP) if hidden < words else 0.0
 
 
-def _mask(classifier: TextClassifier, batch: Batch, given: _Given, masked_tokens: int) -> Tensor | None:
+def _mask(model: TextModel, batch: Batch, given: _Given, masked_tokens: int) -> Tensor | None:
     """Which positions the first look hides, ``(rows, tokens)``: the most salient of them; None without M."""
     if masked_tokens == 0:
         return None
-    gradient, _ = classifier.embedding_gradient(batch, sampler=given, sites=("embeddings",))
+    gradient, _ = model.gradient(batch, sampler=given, sites=("embeddings",))
     return most_salient(gradient, batch.maskable, masked_tokens)
 
 
@@ -139,17 +139,17 @@ class MaskedSampler(EmbeddingSampler):
     def __init__(
         self,
         settings: CertifiedMasked,
-        classifier: TextClassifier,
+        model: TextModel,
         encoded: Sequence[Encoded],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        super().__init__(classifier, encoded, seeds, purpose)
+        super().__init__(model, encoded, seeds, purpose)
         self._settings = settings
 
     def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
         average = masked_average(
-            self.classifier,
+            self.model,
             batch,
             clean,
             noise=noise,
@@ -158,7 +158,7 @@ class MaskedSampler(EmbeddingSampler):
             threat=self._settings.threat,
         )
         with torch.inference_mode():
-            return self.classifier.forward(batch, embeddings=average).logits
+            return self.model.forward(batch, start=average).logits
 
 
 @dataclass(frozen=True)

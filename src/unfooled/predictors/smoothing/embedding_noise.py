@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Batch, Encoded, KeyedNoise, Noise, Site, TextClassifier, mix
+from unfooled.models import Batch, Encoded, KeyedNoise, Noise, Site, TextModel, mix
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import seeds_of
@@ -44,9 +44,9 @@ class EmbeddingNoise:
     """Blocks that take noise of the same size, after the embeddings."""
 
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> NoisySampler:
-        return NoisySampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+        return NoisySampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
 class EmbeddingSampler(ABC):
@@ -59,37 +59,37 @@ class EmbeddingSampler(ABC):
     kind: NoiseKind = "gaussian"
 
     def __init__(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], seeds: Sequence[int], purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], seeds: Sequence[int], purpose: str
     ) -> None:
-        self.classifier = classifier
+        self.model = model
         self._encoded = encoded
         self._keys = [stream_key(seed, purpose, item.ids) for seed, item in zip(seeds, encoded, strict=True)]
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
-        classifier = self.classifier
+        model = self.model
         lengths = [len(item) for item in self._encoded]
-        batches = equal_length_batches(parts, lengths, tokens_a_batch(classifier.device))
+        batches = equal_length_batches(parts, lengths, tokens_a_batch(model.device))
 
         def of_batch(numbers: list[int]) -> NDArray[np.int64]:
             return self._labels([parts[number] for number in numbers])
 
-        found = map_batches(of_batch, batches, classifier.device)
+        found = map_batches(of_batch, batches, model.device)
         ordered = [parts[number] for numbers in batches for number in numbers]
         labels = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-        return tally(labels, ordered, requests=len(requests), classes=classifier.num_labels)
+        return tally(labels, ordered, requests=len(requests), classes=model.num_labels)
 
     @abstractmethod
     def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
         """Logits ``(rows, classes)`` from unit ``noise`` ``(rows, looks, tokens, width)``."""
 
     def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
-        classifier = self.classifier
+        model = self.model
         items = [self._encoded[piece.owner] for piece in parts]
         with torch.inference_mode(False):
-            batch = classifier.batch(items)
+            batch = model.batch(items)
             with torch.no_grad():
-                clean = classifier.embed(batch.ids).float()
+                clean = model.start(batch).float()
             copies = [row for row, piece in enumerate(parts) for _ in range(len(piece))]
             index = torch.tensor(copies, device=batch.ids.device)
             noise = np.empty((len(copies), self.looks, *clean.shape[1:]), dtype=np.float32)
@@ -113,12 +113,12 @@ class NoisySampler(EmbeddingSampler):
     def __init__(
         self,
         settings: EmbeddingNoise,
-        classifier: TextClassifier,
+        model: TextModel,
         encoded: Sequence[Encoded],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        super().__init__(classifier, encoded, seeds, purpose)
+        super().__init__(model, encoded, seeds, purpose)
         self._settings = settings
         self.kind = settings.kind
 
@@ -127,9 +127,9 @@ class NoisySampler(EmbeddingSampler):
         further = Noise(settings.sigma, settings.blocks, settings.kind)
         with torch.inference_mode():
             noisy = noise[:, 0].mul_(single(settings.sigma)).add_(clean)
-            return self.classifier.forward(
+            return self.model.forward(
                 batch,
-                embeddings=noisy,
+                start=noisy,
                 sampler=KeyedNoise(further, keys) if settings.blocks else None,
                 sites=settings.blocks,
             ).logits

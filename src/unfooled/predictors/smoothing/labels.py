@@ -15,7 +15,7 @@ from torch import Tensor
 
 from unfooled.errors import UsageError, UserError
 from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Encoded, TextClassifier, length_sorted_chunks
+from unfooled.models import Encoded, TextModel, length_sorted_chunks
 from unfooled.predictors.smoothing.streams import Piece
 
 
@@ -35,7 +35,7 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
     return found
 
 
-def answers(classifier: TextClassifier, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
+def answers(model: TextModel, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
     """The plain answer to each input; the same token ids are asked once."""
     distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
     which = [distinct.setdefault((item.ids, item.type_ids), len(distinct)) for item in encoded]
@@ -46,11 +46,11 @@ def answers(classifier: TextClassifier, encoded: Sequence[Encoded]) -> NDArray[n
 
     def of_chunk(chunk: list[int]) -> NDArray[np.int64]:
         with torch.inference_mode():
-            return labels_of(classifier.forward(classifier.batch([asked[i] for i in chunk])).logits)
+            return labels_of(model.forward(model.batch([asked[i] for i in chunk])).logits)
 
-    chunks = list(length_sorted_chunks([len(item) for item in asked], tokens_a_batch(classifier.device)))
+    chunks = list(length_sorted_chunks([len(item) for item in asked], tokens_a_batch(model.device)))
     found = np.empty(len(asked), dtype=np.int64)
-    for chunk, labels in zip(chunks, map_batches(of_chunk, chunks, classifier.device), strict=True):
+    for chunk, labels in zip(chunks, map_batches(of_chunk, chunks, model.device), strict=True):
         found[chunk] = labels
     return found[which] if which else found
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.lexicon.substitution import WORD, SubstitutionTable, load_table
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
@@ -39,7 +39,7 @@ class SynonymVote(SmoothedVote):
         True, "Redraw from the whole connected component of synonyms, if that has at most K words"
     )
 
-    def check(self, classifier: TextClassifier) -> None:
+    def check(self, model: TextModel) -> None:
         pass
 
     def substitutes(self) -> SubstitutionTable:
@@ -47,10 +47,10 @@ class SynonymVote(SmoothedVote):
         return load_table(self.table, min_cosine=self.min_cosine, most=self.max_synonyms, expand=self.expand)
 
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> SynonymSampler:
         table = self.substitutes()
-        return SynonymSampler(table, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+        return SynonymSampler(table, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
 def resampled(text: str, table: SubstitutionTable, choose: Callable[[int], int]) -> str:
@@ -69,12 +69,12 @@ class SynonymSampler:
     def __init__(
         self,
         table: SubstitutionTable,
-        classifier: TextClassifier,
+        model: TextModel,
         encoded: Sequence[Encoded],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._table, self._classifier = table, classifier
+        self._table, self._model = table, model
         self._texts = [item.texts for item in encoded]
         self._keys = [stream_key(seed, purpose, own) for seed, own in zip(seeds, self._texts, strict=True)]
 
@@ -92,6 +92,6 @@ class SynonymSampler:
                     drawn.append(texts)
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(drawn))}
         pairs = [texts[1] for texts in distinct] if any(len(texts) == 2 for texts in distinct) else None
-        encoded = self._classifier.encode([texts[0] for texts in distinct], pairs)
-        labels = answers(self._classifier, encoded)[[distinct[texts] for texts in drawn]]
-        return tally(labels, parts, requests=len(requests), classes=self._classifier.num_labels)
+        encoded = self._model.encode([texts[0] for texts in distinct], pairs)
+        labels = answers(self._model, encoded)[[distinct[texts] for texts in drawn]]
+        return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
@@ -34,10 +34,10 @@ class RandomWordMask(SmoothedVote):
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
     )
 
-    def check(self, classifier: TextClassifier) -> None:
-        if classifier.mask_token_id is None:
+    def check(self, model: TextModel) -> None:
+        if model.mask_token_id is None:
             raise UsageError(
-                f"The tokenizer {type(classifier.tokenizer).__name__} has no mask token, and the predictor "
+                f"The tokenizer {type(model.tokenizer).__name__} has no mask token, and the predictor "
                 "random-mask shows one for every hidden word. Use an encoder with one (BERT, RoBERTa, …)."
             )
         if self.kept >= 1 and not float(self.kept).is_integer():
@@ -49,9 +49,9 @@ class RandomWordMask(SmoothedVote):
         return min(total, max(1, wanted))
 
     def sampler(
-        self, classifier: TextClassifier, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
     ) -> MaskedWordsSampler:
-        return MaskedWordsSampler(self, classifier, encoded, seeds_of(seed, len(encoded)), purpose)
+        return MaskedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
 class MaskedWordsSampler:
@@ -60,13 +60,13 @@ class MaskedWordsSampler:
     def __init__(
         self,
         settings: RandomWordMask,
-        classifier: TextClassifier,
+        model: TextModel,
         encoded: Sequence[Encoded],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._classifier = classifier
-        self._assembler = WordAssembler(classifier)
+        self._model = model
+        self._assembler = WordAssembler(model)
         self.words = self._assembler.read([item.texts for item in encoded])
         self.total = [len(own) for own in self.words]
         """T of each input: the words that are read."""
@@ -85,5 +85,5 @@ class MaskedWordsSampler:
                 if draw >= piece.start:
                     shown = set(order[: self.kept[piece.owner]].tolist())
                     drawn.append(self._assembler.shown(self.words[piece.owner], shown))
-        labels = answers(self._classifier, drawn)
-        return tally(labels, parts, requests=len(requests), classes=self._classifier.num_labels)
+        labels = answers(self._model, drawn)
+        return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from unfooled.models import Encoded, TextClassifier
+from unfooled.models import Encoded, TextModel
 from unfooled.models.encoding import unknown_id
 
 Tokens = tuple[int, ...]
@@ -32,12 +32,12 @@ class WordTokens:
 
 
 class WordAssembler:
-    """Puts inputs of one classifier together from words."""
+    """Puts inputs of one model together from words."""
 
-    def __init__(self, classifier: TextClassifier) -> None:
-        assert classifier.mask_token_id is not None
-        self._classifier = classifier
-        self._mask = classifier.mask_token_id
+    def __init__(self, model: TextModel) -> None:
+        assert model.mask_token_id is not None
+        self._model = model
+        self._mask = model.mask_token_id
         self._known: dict[str, Tokens] = {}
         self._frames: dict[int, _Frame] = {}
 
@@ -83,7 +83,7 @@ class WordAssembler:
         new = sorted(set(words) - self._known.keys())
         if not new:
             return
-        tokenizer = self._classifier.tokenizer
+        tokenizer = self._model.tokenizer
         special, stand_in = set(tokenizer.all_special_ids), unknown_id(tokenizer)
         rows = tokenizer(new, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         for word, row in zip(new, rows, strict=True):
@@ -91,7 +91,7 @@ class WordAssembler:
 
     def _frame(self, texts: int) -> _Frame:
         if texts not in self._frames:
-            self._frames[texts] = _Frame.of(self._classifier, texts)
+            self._frames[texts] = _Frame.of(self._model, texts)
         return self._frames[texts]
 
 
@@ -107,8 +107,8 @@ class _Frame:
     """Tokens that are left for the texts."""
 
     @classmethod
-    def of(cls, classifier: TextClassifier, texts: int) -> _Frame:
-        (sample,) = classifier.encode(["a"], None if texts == 1 else ["a"])
+    def of(cls, model: TextModel, texts: int) -> _Frame:
+        (sample,) = model.encode(["a"], None if texts == 1 else ["a"])
         ids: list[list[int]] = [[]]
         types: list[list[int]] = [[]]
         own: list[int] = []
@@ -124,7 +124,7 @@ class _Frame:
                 types.append([])
                 own.append(kind)
                 last = which
-        room = classifier.max_length - sum(len(part) for part in ids)
+        room = model.max_length - sum(len(part) for part in ids)
         return cls(tuple(map(tuple, ids)), tuple(map(tuple, types)), tuple(own), room)
 
     def around(self, bodies: Sequence[Sequence[int]]) -> Encoded:
