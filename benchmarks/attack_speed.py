@@ -27,9 +27,9 @@ import unfooled as uf
 from unfooled import assets, data
 from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe, run_attacks
 from unfooled.attacks.victims.classifier import ClassifierVictim
-from unfooled.hub.parallel import map_batches, tokens_a_batch
+from unfooled.hub.batches import length_sorted_chunks, map_batches, tokens_per_batch
 from unfooled.lexicon.stopwords import STOP_WORDS
-from unfooled.models import Encoded, length_sorted_chunks
+from unfooled.models import Encoded
 from unfooled.records.outcome import Outcome
 from unfooled.statistics.intervals import wilson
 
@@ -136,7 +136,7 @@ def pure_forward(classifier: uf.Classifier, rounds: Sequence[Sequence[Encoded]])
     everything = [item for encoded in rounds for item in encoded]
     text = classifier.model
     lengths = [len(item) for item in everything]
-    chunks = list(length_sorted_chunks(lengths, tokens_a_batch(text.device)))
+    chunks = list(length_sorted_chunks(lengths, tokens_per_batch(text.device)))
     batches = [text.batch([everything[index] for index in chunk]) for chunk in chunks]
 
     def forward(batch: Any) -> Any:

@@ -30,7 +30,7 @@ import unfooled as uf
 from unfooled import data
 from unfooled.certificates.smoother import Smoother
 from unfooled.certificates.tensors import TensorSampler, certify_tensors
-from unfooled.hub.parallel import map_batches
+from unfooled.hub.batches import map_batches
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote
 from unfooled.predictors.smoothing import ESTIMATE, SELECT, EmbeddingNoise, Transformation

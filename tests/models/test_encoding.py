@@ -10,7 +10,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from tiny_models import TEXTS, bert_tokenizer, roberta_tokenizer, t5_tokenizer, tiny_model
-from unfooled.models import TextModel, collate, length_sorted_chunks
+from unfooled.hub.batches import length_sorted_chunks
+from unfooled.models import TextModel, collate
 from unfooled.models.encoding import encode
 
 

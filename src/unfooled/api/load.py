@@ -6,22 +6,17 @@ and the task, so that :func:`load` gives back the classifier that was trained.
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-
-from unfooled import __version__, assets
+from unfooled import __version__
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
-from unfooled.hub.precision import default_device, has_fast_bf16
+from unfooled.hub.devices import device_and_bf16
+from unfooled.hub.pretrained import open_model, open_tokenizer, quiet
 from unfooled.models import TextModel
 from unfooled.predictors import Classifier, make_predictor
-from unfooled.storage.config import check_precision
 from unfooled.storage.files import read_json, write_json
 
 FORMAT = 1
@@ -53,9 +48,9 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         )
     if missing := REQUIRED - saved.keys():
         raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
-    model = load_model(str(folder))
-    where, bf16 = resolve(device, precision)
-    text = TextModel(model.to(where), load_tokenizer(str(folder)), max_length=saved["max_length"], bf16=bf16)
+    model = open_model("AutoModelForSequenceClassification", folder)
+    where, bf16 = device_and_bf16(device, precision)
+    text = TextModel(model.to(where), open_tokenizer(folder), max_length=saved["max_length"], bf16=bf16)
     predictor = dict(saved["predictor"])
     return Classifier(
         text,
@@ -69,11 +64,11 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
 
 def save(classifier: Classifier, folder: Path) -> None:
     """Write the Hugging Face files, then ``unfooled.json``: without it the folder is not a finished run."""
-    _quieten()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        classifier.model.module.save_pretrained(folder, safe_serialization=True)
-        classifier.model.tokenizer.save_pretrained(folder)
+        with quiet():
+            classifier.model.module.save_pretrained(folder, safe_serialization=True)
+            classifier.model.tokenizer.save_pretrained(folder)
         # Weights are written through a private temporary file; who may read the rest may read them.
         for weights in folder.glob("*.safetensors"):
             weights.chmod((folder / "config.json").stat().st_mode)
@@ -108,59 +103,3 @@ def wrap(
     return Classifier(
         text, chosen.predictor(text), labels=labels, defence=defence, settings=settings_of(chosen)
     )
-
-
-def resolve(device: str, precision: str) -> tuple[torch.device, bool]:
-    """The device, and whether to use bfloat16 on it."""
-    check_precision(precision)
-    try:
-        where = default_device() if device == "auto" else torch.device(device)
-        torch.empty(1, device=where)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"The device '{device}' cannot be used here: {str(error).splitlines()[0]}") from error
-    return where, precision == "bf16" or (precision == "auto" and has_fast_bf16(where))
-
-
-def encoder_location(name: str) -> str:
-    """An asset's folder, an existing folder, or a hub id, whichever ``name`` is."""
-    if name in assets.names():
-        return str(assets.path(name))
-    return name
-
-
-def load_model(location: str, **config_changes: Any) -> Any:
-    """A sequence classifier from safetensors; pickles and remote code are never run."""
-    return _from_pretrained(location, "model", config_changes)
-
-
-def load_tokenizer(location: str) -> Any:
-    return _from_pretrained(location, "tokenizer", {})
-
-
-def _from_pretrained(location: str, what: str, changes: dict[str, Any]) -> Any:
-    _quieten()
-    try:
-        if what == "tokenizer":
-            return AutoTokenizer.from_pretrained(location, trust_remote_code=False)
-        config = AutoConfig.from_pretrained(location, trust_remote_code=False)
-        for name, value in changes.items():
-            setattr(config, name, value)
-        return AutoModelForSequenceClassification.from_pretrained(
-            location, config=config, use_safetensors=True, trust_remote_code=False, dtype=torch.float32
-        )
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        kind = "folder" if os.path.isdir(location) else "asset, folder or reachable hub model"
-        raise UserError(
-            f"Cannot load the {what} from '{location}': {reason} Name an {kind} that holds a Hugging Face "
-            "encoder with safetensors weights and a fast tokenizer."
-        ) from error
-
-
-def _quieten() -> None:
-    """Keep transformers' load reports and bars out of our output; errors still show."""
-    from transformers.utils import logging as hf_logging
-
-    hf_logging.set_verbosity_error()
-    hf_logging.disable_progress_bar()
-    logging.getLogger("datasets").setLevel(logging.ERROR)

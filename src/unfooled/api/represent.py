@@ -162,10 +162,9 @@ def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, 
 def _forward(text: TextModel, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
     import torch
 
-    from unfooled.hub.parallel import balanced, map_batches
-    from unfooled.models import length_sorted_chunks
+    from unfooled.hub.batches import balanced, map_by_length
 
-    def states_of(chunk: list[int]) -> list[Array]:
+    def states_of(chunk: list[int]) -> list[list[Array]]:
         with torch.inference_mode():
             batch = text.batch([encoded[index] for index in chunk])
             hidden = text.forward(batch, hidden_states=True).hidden
@@ -174,15 +173,11 @@ def _forward(text: TextModel, encoded: Sequence[Encoded], *, mean: bool) -> list
                 chosen = [(layer * weight[:, :, None]).sum(dim=1) for layer in hidden]
             else:
                 chosen = [layer[:, 0] for layer in hidden]
-            return [layer.cpu().double().numpy() for layer in chosen]
+            layers = [layer.cpu().double().numpy() for layer in chosen]
+            return [[layer[place] for layer in layers] for place in range(len(chunk))]
 
     lengths = [len(item) for item in encoded]
-    chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), text.device)))
-    states: list[list[Array]] = [[] for _ in encoded]
-    for chunk, layers in zip(chunks, map_batches(states_of, chunks, text.device), strict=True):
-        for place, index in enumerate(chunk):
-            states[index] = [layer[place] for layer in layers]
-    return states
+    return map_by_length(states_of, lengths, balanced(sum(lengths), text.device), text.device)
 
 
 def _drift(attack: Attacked, states: States) -> dict[str, Any]:

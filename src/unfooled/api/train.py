@@ -20,10 +20,12 @@ from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
 from unfooled import __version__, data
-from unfooled.api.load import MARKER, encoder_location, load, load_model, load_tokenizer, resolve, save
+from unfooled.api.load import MARKER, load, save
 from unfooled.data import TaskData
 from unfooled.defences import Defence, make_defence, settings_of
 from unfooled.errors import UsageError
+from unfooled.hub.devices import device_and_bf16
+from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
@@ -113,10 +115,11 @@ def _encode(text: TextModel, split: Any) -> list[Encoded]:
     return text.encode(list(split["text"]), pairs)
 
 
+@quiet()
 def _train(
     folder: Path, config: TrainConfig, defence: Defence, overwrite: bool
 ) -> tuple[Classifier, dict[str, Any]]:
-    device, bf16 = resolve(config.device, config.precision)
+    device, bf16 = device_and_bf16(config.device, config.precision)
     set_seed(config.seed)
     splits = load_data(config)
     task = splits.task
@@ -180,7 +183,7 @@ def _train(
 
 
 def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextModel:
-    location = encoder_location(config.encoder)
+    location = location_of(config.encoder)
     changes: dict[str, Any] = {
         "num_labels": len(labels),
         "id2label": dict(enumerate(labels)),
@@ -188,7 +191,8 @@ def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> Tex
     }
     if config.layers is not None:
         changes["num_hidden_layers"] = config.layers
-    return TextModel(load_model(location, **changes), load_tokenizer(location), max_length=max_length)
+    model = open_model("AutoModelForSequenceClassification", location, **changes)
+    return TextModel(model, open_tokenizer(location), max_length=max_length)
 
 
 def _arguments(

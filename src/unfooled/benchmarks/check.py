@@ -13,8 +13,8 @@ from unfooled.errors import UserError
 
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     """Read the data and the encoder of every model that has work waiting, and try its settings on them."""
-    from unfooled.api.load import resolve
     from unfooled.api.train import load_data
+    from unfooled.hub.devices import device_and_bf16
 
     by_name = {cell.name: cell for cell in cells}
     busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}
@@ -24,7 +24,7 @@ def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     for key in [key for key in reversed(models) if key in busy]:
         cell = models[key]
         with _named(cell):
-            resolve(cell.config.device, cell.config.precision)
+            device_and_bf16(cell.config.device, cell.config.precision)
             if cell.task not in tasks:
                 tasks[cell.task] = load_data(cell.config).task
             classifier = _untrained(cell, _root(cell, by_name), tasks[cell.task], loaded)
@@ -43,18 +43,19 @@ def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
 
 def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any:
     """The classifier as it will be, before training."""
-    from unfooled.api.load import encoder_location, load_model, load_tokenizer
     from unfooled.defences import make_defence, settings_of
+    from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
     from unfooled.models import TextModel
     from unfooled.predictors import Classifier
 
     layers = cell.config.layers or root.config.layers
     place = (root.config.encoder, layers, len(task.labels))
     if place not in loaded:
-        location = encoder_location(root.config.encoder)
+        location = location_of(root.config.encoder)
         changes = {"num_labels": len(task.labels)} | ({} if layers is None else {"num_hidden_layers": layers})
         loaded.clear()  # one encoder in memory at a time
-        loaded[place] = (load_model(location, **changes), load_tokenizer(location))
+        model = open_model("AutoModelForSequenceClassification", location, **changes)
+        loaded[place] = (model, open_tokenizer(location))
     text = TextModel(*loaded[place], max_length=cell.config.max_length or task.max_length)
     defence = make_defence(cell.config.defence, cell.config.settings).resolved(text)
     return Classifier(

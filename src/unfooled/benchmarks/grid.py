@@ -111,9 +111,9 @@ def check_cells(cells: Sequence[Cell]) -> None:
     )
     if not waiting:
         return
-    from unfooled.api.load import encoder_location, load_model, load_tokenizer
     from unfooled.api.train import load_data
     from unfooled.defences import make_defence
+    from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
     from unfooled.models import TextModel
 
     task = load_data(waiting[0].config).task
@@ -121,10 +121,11 @@ def check_cells(cells: Sequence[Cell]) -> None:
     for cell in waiting:
         config, place = cell.config, (cell.config.encoder, cell.config.layers)
         if place not in loaded:
-            location = encoder_location(config.encoder)
+            location = location_of(config.encoder)
             changes = {"num_labels": len(task.labels)}
             changes |= {} if config.layers is None else {"num_hidden_layers": config.layers}
-            loaded = {place: (load_model(location, **changes), load_tokenizer(location))}
+            model = open_model("AutoModelForSequenceClassification", location, **changes)
+            loaded = {place: (model, open_tokenizer(location))}
         text = TextModel(*loaded[place], max_length=config.max_length or task.max_length)
         try:
             make_defence(config.defence, config.settings).resolved(text)

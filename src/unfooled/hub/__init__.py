@@ -1,1 +1,1 @@
-"""Opening Hugging Face weights and tokenizers safely; devices, threads and precision."""
+"""Opening Hugging Face weights and tokenizers safely; devices, precision and batches."""

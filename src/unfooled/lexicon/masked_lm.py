@@ -8,24 +8,17 @@ text the model reads a window around the span.
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled import assets
-from unfooled.errors import UsageError, UserError
-from unfooled.hub.encoders import (
-    device_named,
-    load_pretrained,
-    padded,
-    position_limit,
-    quiet,
-    similar_lengths,
-)
+from unfooled.errors import UsageError
+from unfooled.hub.batches import length_sorted_chunks, padded_inputs
+from unfooled.hub.devices import device_named
+from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer, quiet
+from unfooled.lexicon.store import kept
 from unfooled.settings import build
 
 if TYPE_CHECKING:
@@ -51,7 +44,7 @@ class MaskedLM:
         self.tokenizer = tokenizer
         self.device = device_named(device)
         self.model = model.to(self.device).eval()
-        self.max_tokens = position_limit(model, tokenizer)
+        self.max_tokens = longest_input(model, tokenizer)
         self._before, self._after = _special_ids(tokenizer)
         self._words = whole_words(tokenizer)
         self._word_ids = sorted(
@@ -75,8 +68,8 @@ class MaskedLM:
         answers: list[tuple[tuple[str, float], ...]] = [()] * len(rows)
         allowed = torch.tensor(self._word_ids, device=self.device)
         with torch.inference_mode():
-            for batch in similar_lengths([len(ids) for ids, _ in rows], _BATCH_TOKENS):
-                inputs = padded([rows[i][0] for i in batch], self.tokenizer.pad_token_id, self.device)
+            for batch in length_sorted_chunks([len(ids) for ids, _ in rows], _BATCH_TOKENS):
+                inputs = padded_inputs([rows[i][0] for i in batch], self.tokenizer.pad_token_id, self.device)
                 positions = torch.tensor([rows[i][1] for i in batch], device=self.device)
                 rows_of = torch.arange(len(batch), device=self.device)
                 logits = logits_at(self.model, inputs, rows_of, positions)
@@ -120,11 +113,8 @@ def load_masked_lm(
     """
     if name is None:
         return fit_masked_lm(texts, device=device)
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    tokenizer = load_pretrained(AutoTokenizer, name)
-    model = load_pretrained(AutoModelForMaskedLM, name, use_safetensors=True)
-    return MaskedLM(model.float(), tokenizer, device=device, name=str(name))
+    tokenizer, model = open_tokenizer(name), open_model("AutoModelForMaskedLM", name)
+    return MaskedLM(model, tokenizer, device=device, name=str(name))
 
 
 def fit_masked_lm(
@@ -145,42 +135,14 @@ def fit_masked_lm(
 
     chosen = build(FitSettings, settings, owner="masked language model")
     base = assets.path("minilm") if encoder is None else Path(encoder)
-    folder = assets.cache_dir() / "lexicon" / f"masked-lm-{fingerprint(texts, chosen, base)}"
-    if not folder.is_dir():
-        with _placed(folder) as unfinished:
-            if unfinished is not None:
-                model, tokenizer = fit(texts, chosen, base, device=device, progress=progress)
-                with quiet():
-                    model.save_pretrained(unfinished)
-                    tokenizer.save_pretrained(unfinished)
-    return load_masked_lm(folder, device=device)
 
+    def build_in(folder: Path) -> None:
+        model, tokenizer = fit(texts, chosen, base, device=device, progress=progress)
+        with quiet():
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
 
-@contextmanager
-def _placed(folder: Path) -> Iterator[Path | None]:
-    """A folder to fill that becomes ``folder`` in one step; None if another process has made it meanwhile."""
-    from filelock import FileLock
-
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.with_name(f".{folder.name}.lock")):
-            if folder.is_dir():
-                yield None
-                return
-            for abandoned in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
-                shutil.rmtree(abandoned, ignore_errors=True)
-            unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-            try:
-                yield unfinished
-                unfinished.chmod(0o755)
-                os.replace(unfinished, folder)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise UserError(
-            f"The masked language model could not be kept in {folder.parent}: {error.strerror or error}. "
-            "Set UNFOOLED_CACHE to a folder with room that you may write to."
-        ) from error
+    return load_masked_lm(kept(f"masked-lm-{fingerprint(texts, chosen, base)}", build_in), device=device)
 
 
 def whole_words(tokenizer: Any) -> dict[int, str]:

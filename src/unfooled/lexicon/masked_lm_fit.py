@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled.assets import digest
 from unfooled.errors import UsageError
-from unfooled.hub.encoders import device_named, load_pretrained, padded, similar_lengths
+from unfooled.hub.batches import length_sorted_chunks, padded_inputs
+from unfooled.hub.devices import device_named
+from unfooled.hub.pretrained import open_config, open_model, open_tokenizer
 from unfooled.lexicon.masked_lm import logits_at, whole_words
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
     import torch
 
-VERSION = 1
+VERSION = 2
 """Part of the cache key: raise it when the same texts and settings give another model."""
 
 Progress = Callable[[int, int], None]
@@ -70,27 +72,26 @@ def fit(
 ) -> tuple[Any, Any]:
     """The fitted model and its tokenizer; the same on the same machine for the same arguments."""
     import torch
-    from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM
 
     where = device_named(device)
-    kind = load_pretrained(AutoConfig, encoder).model_type
+    kind = open_config(encoder).model_type
     if kind != "bert":
         raise UsageError(f"A masked language model is fitted on a BERT encoder; {encoder} holds a {kind}.")
-    tokenizer = load_pretrained(AutoTokenizer, encoder)
+    tokenizer = open_tokenizer(encoder)
     pieces = sample(pieces_of(texts, tokenizer, settings.piece_tokens), settings)
     if not pieces:
         raise UsageError("The texts hold no words to learn from. Give the sentences of the task.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        model = load_pretrained(BertForMaskedLM, encoder, use_safetensors=True)
+        model = open_model("BertForMaskedLM", encoder)
     # In evaluation mode: over a few passes dropout only slows the fit, and without it nothing is random here.
-    model = model.float().to(where).eval()
+    model = model.to(where).eval()
     _start_from_frequencies(model, pieces)
     steps = list(_steps(pieces, settings))
     optimizer, schedule = _optimizer(model, settings, len(steps))
     for number, batch in enumerate(steps, start=1):
         masked, rows, positions, targets = _mask(batch, settings, tokenizer.mask_token_id, number)
-        inputs = padded(masked, tokenizer.pad_token_id, where)
+        inputs = padded_inputs(masked, tokenizer.pad_token_id, where)
         logits = logits_at(model, inputs, rows.to(where), positions.to(where))
         loss = torch.nn.functional.cross_entropy(logits, targets.to(where))
         loss.backward()
@@ -164,7 +165,7 @@ def _steps(pieces: Sequence[Piece], settings: FitSettings) -> Iterator[list[Piec
         shuffled = chooser.sample(pieces, len(pieces))
         batches = [
             [shuffled[i] for i in batch]
-            for batch in similar_lengths([len(piece.ids) for piece in shuffled], settings.batch_tokens)
+            for batch in length_sorted_chunks([len(piece.ids) for piece in shuffled], settings.batch_tokens)
         ]
         chooser.shuffle(batches)
         yield from batches
@@ -173,7 +174,7 @@ def _steps(pieces: Sequence[Piece], settings: FitSettings) -> Iterator[list[Piec
 def _mask(
     batch: Sequence[Piece], settings: FitSettings, mask_id: int, step: int
 ) -> tuple[list[list[int]], torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Ids with some words masked, at least one a piece; where they stood and what they were."""
+    """Ids with some words masked, at least one per piece; where they stood and what they were."""
     import torch
 
     chooser = random.Random(f"{settings.seed} mask {step}")

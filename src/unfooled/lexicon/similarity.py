@@ -20,14 +20,10 @@ from numpy.typing import NDArray
 
 from unfooled import assets
 from unfooled.errors import UsageError
-from unfooled.hub.encoders import (
-    Recent,
-    device_named,
-    load_pretrained,
-    padded,
-    position_limit,
-    similar_lengths,
-)
+from unfooled.hub.batches import length_sorted_chunks, padded_inputs
+from unfooled.hub.devices import device_named
+from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer
+from unfooled.lexicon.recent import Recent
 
 Floats = NDArray[np.float32]
 EncoderName = Literal["minilm", "use"]
@@ -56,13 +52,10 @@ class MeanPooled:
     """
 
     def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        from transformers import AutoModel, AutoTokenizer
-
-        self._tokenizer = load_pretrained(AutoTokenizer, folder)
-        model = load_pretrained(AutoModel, folder, use_safetensors=True)
+        self._tokenizer = open_tokenizer(folder)
         self._device = device_named(device)
-        self._model: Any = model.float().to(self._device).eval()
-        self._max_tokens = min(_MAX_TOKENS, position_limit(model, self._tokenizer))
+        self._model: Any = open_model("AutoModel", folder).to(self._device).eval()
+        self._max_tokens = min(_MAX_TOKENS, longest_input(self._model, self._tokenizer))
 
     def embed(self, texts: Sequence[str]) -> Floats:
         import torch
@@ -78,8 +71,8 @@ class MeanPooled:
         sums = torch.zeros(len(texts), self._model.config.hidden_size)
         tokens = torch.zeros(len(texts), 1)
         with torch.inference_mode():
-            for batch in similar_lengths([len(row) for row in rows], _BATCH_TOKENS):
-                inputs = padded([rows[i] for i in batch], self._tokenizer.pad_token_id, self._device)
+            for batch in length_sorted_chunks([len(row) for row in rows], _BATCH_TOKENS):
+                inputs = padded_inputs([rows[i] for i in batch], self._tokenizer.pad_token_id, self._device)
                 states = self._model(**inputs).last_hidden_state
                 weights = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
                 sums.index_add_(0, owners[batch], (states * weights).sum(1).cpu())
@@ -119,7 +112,7 @@ class SentenceSimilarity:
 
 
 def load_similarity(name: EncoderName = "minilm", *, device: str = "auto") -> SentenceSimilarity:
-    """The similarity by the named encoder, loaded once a device and shared. ``use`` runs on the CPU."""
+    """The similarity by the named encoder, loaded once per device and shared. ``use`` runs on the CPU."""
     if name not in get_args(EncoderName):
         known = ", ".join(get_args(EncoderName))
         raise UsageError(f"There is no sentence encoder '{name}'. Sentence encoders: {known}.")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from unfooled import assets
 from unfooled.errors import UsageError
-from unfooled.hub.encoders import Recent
+from unfooled.lexicon.recent import Recent
 
 _BATCH = 256
 _CACHED_TEXTS = 50_000

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UserError
-from unfooled.hub.encoders import similar_lengths
+from unfooled.hub.batches import length_sorted_chunks
 
 _BLOCKS = 17
 _BRANCHES = ((2, 0), (3, 1), (5, 2))  # tokens in the window, of which to the left
@@ -48,7 +48,7 @@ class UseEncoder:
     def embed(self, texts: Sequence[str]) -> Floats:
         rows = [[_FIRST, *ids[: _MAX_TOKENS - 2], _LAST] for ids in self._tokenizer.encode(list(texts))]
         vectors = np.empty((len(rows), self._weights["d3"].shape[1]), np.float32)
-        for batch in similar_lengths([len(row) for row in rows], _BATCH_TOKENS):
+        for batch in length_sorted_chunks([len(row) for row in rows], _BATCH_TOKENS):
             vectors[batch] = self._forward([rows[index] for index in batch])
         return vectors
 

@@ -1,6 +1,6 @@
 """The classifier around a Hugging Face encoder: embeddings, noise sites, masking, gradients."""
 
-from unfooled.models.encoding import Batch, Encoded, collate, length_sorted_chunks
+from unfooled.models.encoding import Batch, Encoded, collate
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
 from unfooled.models.text import Forward, TextModel
 
@@ -16,6 +16,5 @@ __all__ = [
     "TextModel",
     "collate",
     "input_key",
-    "length_sorted_chunks",
     "mix",
 ]

@@ -6,12 +6,14 @@ characters each token came from, so that masked or salient tokens can be shown a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from unfooled.hub.batches import pad
 
 MAX_CHARACTERS = 1_000_000
 """Longer texts are refused: tokenising them would hold the machine for no gain past ``max_length``."""
@@ -78,33 +80,14 @@ def collate(
     encoded: Sequence[Encoded], *, pad_id: int, labels: Sequence[int] | None = None, multiple_of: int = 1
 ) -> Batch:
     """Pad to the longest input of the batch (rounded up to ``multiple_of``), never to a fixed maximum."""
-    longest = max(len(item) for item in encoded)
-    width = -(-longest // multiple_of) * multiple_of
-
-    def padded(values: list[Sequence[int]], fill: int, dtype: torch.dtype) -> Tensor:
-        return torch.tensor([[*row, *[fill] * (width - len(row))] for row in values], dtype=dtype)
-
     return Batch(
-        ids=padded([item.ids for item in encoded], pad_id, torch.long),
-        mask=padded([[1] * len(item) for item in encoded], 0, torch.long),
-        type_ids=padded([item.type_ids for item in encoded], 0, torch.long),
-        maskable=padded([item.maskable for item in encoded], 0, torch.bool),
+        ids=pad([item.ids for item in encoded], pad_id, multiple_of=multiple_of),
+        mask=pad([[1] * len(item) for item in encoded], 0, multiple_of=multiple_of),
+        type_ids=pad([item.type_ids for item in encoded], 0, multiple_of=multiple_of),
+        maskable=pad([item.maskable for item in encoded], False, multiple_of=multiple_of).bool(),
         labels=None if labels is None else torch.tensor(list(labels), dtype=torch.long),
         encoded=tuple(encoded),
     )
-
-
-def length_sorted_chunks(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Indices in chunks of similar length, longest first, each of at most ``max_tokens`` padded tokens.
-
-    Longest first makes memory peak at once rather than at the end.
-    """
-    order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
-    start = 0
-    while start < len(order):
-        size = max(1, max_tokens // max(1, lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
 
 
 def encode(

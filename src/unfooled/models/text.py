@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.errors import UsageError
+from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
 from unfooled.models.encoding import Batch, Encoded, collate, encode
 from unfooled.models.noise import Sampler, Site
@@ -53,7 +54,7 @@ class TextModel:
             )
         self.module = model
         self.tokenizer = tokenizer
-        self.max_length = min(max_length, _position_limit(model))
+        self.max_length = min(max_length, position_limit(model))
         self.bf16 = bf16
         self.architecture = arch.describe(model)
         self._takes_type_ids = getattr(model.config, "type_vocab_size", 0) > 1
@@ -188,13 +189,3 @@ class TextModel:
         if not self.bf16 or torch.is_autocast_enabled(self.device.type):
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
-
-
-def _position_limit(model: Any) -> int:
-    """The longest input the position table holds; RoBERTa and its kin count from past the padding id."""
-    positions = getattr(model.config, "max_position_embeddings", None)
-    if not positions or positions < 0 or getattr(model.config, "position_biased_input", True) is False:
-        return int(1e6)
-    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    padding = [table.padding_idx for table in tables if getattr(table, "padding_idx", None) is not None]
-    return int(positions) - (padding[0] + 1 if padding else 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from unfooled.hub.parallel import map_batches, tokens_a_batch
+from unfooled.hub.batches import map_batches, tokens_per_batch
 from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
 
 
@@ -34,7 +34,7 @@ def cast(
 ) -> list[list[float]]:
     """The logits of every ballot, in the order given."""
     mask_id = model.mask_token_id
-    most = tokens_a_batch(model.device)
+    most = tokens_per_batch(model.device)
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
         groups.setdefault((ballot.owner, tuple(sorted(ballot.masked))), []).append(number)

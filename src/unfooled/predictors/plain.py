@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from unfooled.hub.parallel import balanced, map_batches
-from unfooled.models import Encoded, TextModel, length_sorted_chunks
+from unfooled.hub.batches import balanced, map_by_length
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.predictor import Seed
 from unfooled.records.decision import Decision
 
@@ -31,11 +31,8 @@ class Plain:
             return scores
 
         lengths = [len(item) for item in encoded]
-        chunks = list(length_sorted_chunks(lengths, balanced(sum(lengths), model.device)))
-        scores: list[list[float]] = [[] for _ in encoded]
-        for chunk, rows in zip(chunks, map_batches(scores_of, chunks, model.device), strict=True):
-            for index, row in zip(chunk, rows, strict=True):
-                scores[index] = row
+        device = model.device
+        scores = map_by_length(scores_of, lengths, balanced(sum(lengths), device), device)
         return [
             Decision(label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)) for row in scores
         ]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Encoded, KeyedNoise, Noise, TextModel, length_sorted_chunks, mix
+from unfooled.hub.batches import map_by_length, tokens_per_batch
+from unfooled.models import Encoded, KeyedNoise, Noise, TextModel, mix
 
 SALIENCY_STREAM = 0
 
@@ -50,7 +50,6 @@ def salient_positions(
     count: int,
 ) -> list[list[int]]:
     """Rank the tokens of each input by saliency to the model's own prediction."""
-    ranked: list[list[int]] = [[] for _ in encoded]
 
     def ranks_of(chunk: list[int]) -> list[list[int]]:
         row_keys = [mix(keys[index], SALIENCY_STREAM, draw) for index in chunk for draw in range(draws)]
@@ -60,10 +59,8 @@ def salient_positions(
         )
         return rank_tokens(gradient, batch.maskable, count)
 
-    most = tokens_a_batch(model.device)
-    chunks = list(length_sorted_chunks([len(item) * draws for item in encoded], most))
-    for chunk, found in zip(chunks, map_batches(ranks_of, chunks, model.device), strict=True):
-        for index, positions in zip(chunk, found, strict=True):
-            ranked[index] = positions
+    device = model.device
+    lengths = [len(item) * draws for item in encoded]
+    ranked = map_by_length(ranks_of, lengths, tokens_per_batch(device), device)
     torch.clear_autocast_cache()
     return ranked

@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UsageError
+from unfooled.hub.devices import check_precision
 from unfooled.settings import build, setting
-
-
-def check_precision(name: str) -> None:
-    if name not in ("auto", "float32", "bf16"):
-        raise UsageError(f"precision must be auto, float32 or bf16, got {name!r}.")
 
 
 @dataclass(frozen=True)

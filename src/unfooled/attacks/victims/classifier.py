@@ -86,8 +86,7 @@ class ClassifierVictim:
         """
         import torch
 
-        from unfooled.hub.parallel import map_batches, tokens_a_batch
-        from unfooled.models import length_sorted_chunks
+        from unfooled.hub.batches import map_by_length, tokens_per_batch
         from unfooled.predictors.randomised import Randomised
 
         text, predictor = self.classifier.model, self.classifier.predictor
@@ -107,13 +106,11 @@ class ClassifierVictim:
             return _gradients(text, [encoded[owner] for owner in chunk], labels, ballots, noise, draws)
 
         lengths = [len(item) * draws for item in encoded]
-        chunks = list(length_sorted_chunks(lengths, tokens_a_batch(text.device)))
-        found: list[Gradients | None] = [None] * len(encoded)
-        for chunk, rows in zip(chunks, map_batches(of_chunk, chunks, text.device), strict=True):
-            for owner, gradient in zip(chunk, rows, strict=True):
-                spent = draws + (plan.saliency_forwards if plan else 0)
-                found[owner] = Gradients(gradient, encoded[owner].offsets, spent)
-        return [gradient for gradient in found if gradient is not None]
+        found = map_by_length(of_chunk, lengths, tokens_per_batch(text.device), text.device)
+        spent = draws + (plan.saliency_forwards if plan else 0)
+        return [
+            Gradients(gradient, item.offsets, spent) for gradient, item in zip(found, encoded, strict=True)
+        ]
 
     def embedding(self, words: Sequence[str]) -> np.ndarray:
         """Sum of the word embeddings of each word's tokens, ``(words, width)``."""

@@ -16,10 +16,12 @@ import numpy as np
 from unfooled.attacks.victim import Answer, Asked, Query
 from unfooled.attacks.victims.scores import answers_of, checked_scores, in_order
 from unfooled.errors import UsageError
-from unfooled.hub.encoders import device_named, load_pretrained, position_limit, similar_lengths
+from unfooled.hub.batches import length_sorted_chunks
+from unfooled.hub.devices import device_named
+from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer
 
 MAX_TOKENS = 4096
-"""Padded tokens a forward pass."""
+"""Padded tokens per forward pass."""
 
 
 class ModelVictim:
@@ -48,22 +50,17 @@ class ModelVictim:
         if len(self.labels) != model.config.num_labels:
             raise UsageError(
                 f"{len(self.labels)} labels for {self.name}, which has {model.config.num_labels} classes. "
-                "Give one label a class."
+                "Give one label per class."
             )
-        limit = position_limit(model, tokenizer)
+        limit = longest_input(model, tokenizer)
         self.max_length = limit if max_length is None else min(max_length, limit)
 
     @classmethod
     def load(cls, location: str, *, device: str = "auto", **options: Any) -> ModelVictim:
         """The model in a folder or on the hub."""
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
         where = device_named(device)
-        tokenizer = load_pretrained(AutoTokenizer, location)
-        model = load_pretrained(
-            AutoModelForSequenceClassification, location, use_safetensors=True, dtype=torch.float32
-        )
+        tokenizer = open_tokenizer(location)
+        model = open_model("AutoModelForSequenceClassification", location)
         return cls(model.to(where), tokenizer, name=location, **options)
 
     def __repr__(self) -> str:
@@ -94,7 +91,7 @@ class ModelVictim:
         names = [name for name in self.tokenizer.model_input_names if name in encoded]
         device = next(self.model.parameters()).device
         result = np.empty((len(queries), self.model.config.num_labels))
-        for rows in similar_lengths([len(ids) for ids in encoded["input_ids"]], MAX_TOKENS):
+        for rows in length_sorted_chunks([len(ids) for ids in encoded["input_ids"]], MAX_TOKENS):
             batch = self.tokenizer.pad(
                 {name: [encoded[name][row] for row in rows] for name in names}, return_tensors="pt"
             )
@@ -169,7 +166,7 @@ def _check_head(config: Any, name: str) -> None:
         kind = config.problem_type or "one output"
         raise UsageError(
             f"{name} does not choose one of several classes ({kind}). Wrap it in a function that returns one "
-            "probability a class."
+            "probability per class."
         )
 
 

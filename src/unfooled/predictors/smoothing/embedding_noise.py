@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unfooled.hub.parallel import map_batches, tokens_a_batch
+from unfooled.hub.batches import map_batches, tokens_per_batch
 from unfooled.models import Batch, Encoded, KeyedNoise, Noise, Site, TextModel, mix
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.predictor import Seed
@@ -69,7 +69,7 @@ class EmbeddingSampler(ABC):
         parts = pieces(requests)
         model = self.model
         lengths = [len(item) for item in self._encoded]
-        batches = equal_length_batches(parts, lengths, tokens_a_batch(model.device))
+        batches = equal_length_batches(parts, lengths, tokens_per_batch(model.device))
 
         def of_batch(numbers: list[int]) -> NDArray[np.int64]:
             return self._labels([parts[number] for number in numbers])

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unfooled.errors import UsageError, UserError
-from unfooled.hub.parallel import map_batches, tokens_a_batch
-from unfooled.models import Encoded, TextModel, length_sorted_chunks
+from unfooled.hub.batches import map_by_length, tokens_per_batch
+from unfooled.models import Encoded, TextModel
 from unfooled.predictors.smoothing.streams import Piece
 
 
@@ -44,15 +44,15 @@ def answers(model: TextModel, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
         first[number] = first[number] or item
     asked = [item for item in first if item is not None]
 
-    def of_chunk(chunk: list[int]) -> NDArray[np.int64]:
+    def of_chunk(chunk: list[int]) -> list[int]:
         with torch.inference_mode():
-            return labels_of(model.forward(model.batch([asked[i] for i in chunk])).logits)
+            logits = model.forward(model.batch([asked[i] for i in chunk])).logits
+            found: list[int] = labels_of(logits).tolist()
+        return found
 
-    chunks = list(length_sorted_chunks([len(item) for item in asked], tokens_a_batch(model.device)))
-    found = np.empty(len(asked), dtype=np.int64)
-    for chunk, labels in zip(chunks, map_batches(of_chunk, chunks, model.device), strict=True):
-        found[chunk] = labels
-    return found[which] if which else found
+    device = model.device
+    labels = map_by_length(of_chunk, [len(item) for item in asked], tokens_per_batch(device), device)
+    return np.array(labels, dtype=np.int64)[which] if which else np.empty(0, dtype=np.int64)
 
 
 def tally(

@@ -1,0 +1,57 @@
+"""Where and in which arithmetic a model runs.
+
+bfloat16 is chosen only where the hardware has instructions for it. Without them a CPU emulates it and runs
+several times *slower* than in float32 (docs/performance.md has the figures).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unfooled.errors import UsageError, UserError
+
+if TYPE_CHECKING:
+    import torch
+
+PRECISIONS = ("auto", "float32", "bf16")
+
+
+def device_named(name: str) -> torch.device:
+    """The device called ``name``; ``auto`` is the GPU (or Apple's) if there is one, else the CPU."""
+    import torch
+
+    if name == "auto":
+        mps = torch.backends.mps.is_available()
+        name = "cuda" if torch.cuda.is_available() else "mps" if mps else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(" .")
+        raise UserError(f"The device '{name}' cannot be used here: {reason}. Use 'auto' or 'cpu'.") from error
+    return device
+
+
+def check_precision(name: str) -> None:
+    if name not in PRECISIONS:
+        raise UsageError(f"precision must be auto, float32 or bf16, got {name!r}.")
+
+
+def device_and_bf16(device: str, precision: str) -> tuple[torch.device, bool]:
+    """The device, and whether to use bfloat16 on it."""
+    check_precision(precision)
+    where = device_named(device)
+    return where, precision == "bf16" or (precision == "auto" and has_fast_bf16(where))
+
+
+def has_fast_bf16(device: torch.device | str) -> bool:
+    """True where bfloat16 matrix products run on native instructions."""
+    import torch
+
+    kind = torch.device(device).type
+    if kind == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if kind == "cpu":
+        flags = torch.cpu.get_capabilities()
+        return bool(flags.get("avx512_bf16") or flags.get("amx_bf16") or flags.get("bf16"))
+    return False
