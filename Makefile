@@ -41,7 +41,7 @@ lint: venv
 	$(BIN)/mypy
 
 test-fast: venv
-	$(BIN)/python -m pytest -m "not slow and not network and not browser" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow and not network and not browser and not ray" -n 2 --dist loadfile
 
 test-browser: venv
 	$(BIN)/python -m pytest -m browser

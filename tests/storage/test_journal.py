@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unfooled.errors import UserError
-from unfooled.storage.journal import IN_MEMORY, fingerprint, open_journal, read_journal
+from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal, read_journal
 
 
 def test_results_are_kept_by_conditions_and_number(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_two_tables_of_one_file_are_apart(tmp_path: Path) -> None:
 
 def test_journal_in_memory_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with open_journal(IN_MEMORY, "results") as journal:
+    with open_journal(TEMPORARY, "results") as journal:
         journal.add("a", 1, "x")
         assert journal.get("a", 1) == "x"
     assert not list(tmp_path.iterdir())
@@ -66,7 +66,7 @@ def test_journal_in_memory_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 def test_file_that_is_no_journal_and_folder_that_cannot_be_made_are_named(tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
     damaged = open_journal(tmp_path / "journal.sqlite", "results")
-    with pytest.raises(UserError, match=r"journal\.sqlite.*delete the file"), damaged:
+    with pytest.raises(UserError, match=r"journal\.sqlite.*Choose another folder"), damaged:
         pass
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="--out"), open_journal(tmp_path / "file/journal.sqlite", "results"):

@@ -25,7 +25,7 @@ from unfooled.errors import UsageError, UserError
 from unfooled.records.outcome import Outcome
 from unfooled.settings import build
 from unfooled.storage.files import writable, write_json
-from unfooled.storage.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
 from unfooled.storage.provenance import versions
 
 FORMAT = 1
@@ -148,7 +148,7 @@ def attack(
         )
 
     try:
-        with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
             left = work.resume(journal)
             tell(work.progress)
             for outcome in attacked(left):

@@ -35,7 +35,7 @@ from unfooled.errors import UsageError, UserError
 from unfooled.records.certificate import Certificate
 from unfooled.settings import build
 from unfooled.storage.files import write_json
-from unfooled.storage.journal import IN_MEMORY, fingerprint, open_journal
+from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
 from unfooled.storage.provenance import versions
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def certify(
     folder = (run / "certificates" / threat if run and texts is None else None) if out is None else Path(out)
     tell = on_progress or (lambda _: None)
     try:
-        with open_journal(IN_MEMORY if folder is None else folder / JOURNAL, TABLE) as journal:
+        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
             drawn = secret_seed(journal, conditions) if seed is None else seed
             conditions["seed"] = about["seed"] = drawn
             work = Work(items, refused, fingerprint(conditions))

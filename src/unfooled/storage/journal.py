@@ -2,7 +2,8 @@
 
 A result is kept under the fingerprint of the conditions it was measured under and a number (the repeat, the
 row). A killed process leaves every finished piece whole; whoever runs the same work again asks the journal
-first. Other conditions have another fingerprint, so nothing is ever mixed.
+first. Other conditions have another fingerprint, so nothing is ever mixed. A *list* says which results belong
+to one report, and in which order.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
 
-IN_MEMORY = Path(":memory:")
-"""A journal that is gone when it is closed."""
+TEMPORARY = Path("a temporary journal")
+"""A journal that is gone when nobody uses it any more; SQLite moves it to a temporary file as it grows."""
+Key = tuple[str, int]
+"""Fingerprint of the conditions, and a number."""
 
 
 def fingerprint(conditions: Mapping[str, Any]) -> str:
@@ -37,6 +41,10 @@ class Journal:
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {table}"
             " (conditions TEXT, number INTEGER, result TEXT NOT NULL, PRIMARY KEY (conditions, number))"
+        )
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {table}_lists (list TEXT, place INTEGER, conditions TEXT,"
+            " number INTEGER, reported INTEGER DEFAULT 0, PRIMARY KEY (list, place)) WITHOUT ROWID"
         )
 
     def read(self, conditions: str, *, below: int | None = None) -> dict[int, Any]:
@@ -61,13 +69,69 @@ class Journal:
                 (conditions, number, json.dumps(result)),
             )
 
+    def write_list(self, keys: Callable[[], Iterable[Key]]) -> str:
+        """Write down which inputs a job has, in this order; gives the name of the list.
+
+        ``keys`` is called twice, so that they need not be held in memory. The same keys are the same list.
+        """
+        digest = hashlib.sha256()
+        for conditions, number in keys():
+            digest.update(f"{conditions} {number}\n".encode())
+        name = digest.hexdigest()[:32]
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            known = f"SELECT 1 FROM {self._table}_lists WHERE list = ? LIMIT 1"
+            if self._connection.execute(known, (name,)).fetchone() is None:
+                self._connection.executemany(
+                    f"INSERT INTO {self._table}_lists (list, place, conditions, number) VALUES (?, ?, ?, ?)",
+                    ((name, place, *key) for place, key in enumerate(keys())),
+                )
+        return name
+
+    def read_list(self, name: str) -> Iterator[tuple[int, Any | None]]:
+        """(place, result) of every input of a list, in order; None where there is no result yet."""
+        rows = self._connection.execute(
+            f"SELECT place, result FROM {self._table}_lists LEFT JOIN {self._table}"
+            " USING (conditions, number) WHERE list = ? ORDER BY place",
+            (name,),
+        )
+        for place, result in rows:
+            yield place, None if result is None else json.loads(result)
+
+    def report_list(self, name: str) -> int:
+        """Mark what is there now as reported, for :meth:`reported`; gives its number."""
+        mine, results = f"{self._table}_lists", self._table
+        with self._connection:
+            self._connection.execute(
+                f"UPDATE {mine} SET reported = EXISTS (SELECT 1 FROM {results} WHERE {results}.conditions ="
+                f" {mine}.conditions AND {results}.number = {mine}.number) WHERE list = ?",
+                (name,),
+            )
+        marked = f"SELECT count(*) FROM {self._table}_lists WHERE list = ? AND reported"
+        return int(self._connection.execute(marked, (name,)).fetchone()[0])
+
+    def reported(self, name: str, start: int = 0, count: int = -1) -> Iterator[Any]:
+        """The results of a list that were reported, in order, from ``start`` on, at most ``count``."""
+        rows = self._connection.execute(
+            f"SELECT result FROM {self._table}_lists CROSS JOIN {self._table} USING (conditions, number)"
+            " WHERE list = ? AND reported ORDER BY place LIMIT ? OFFSET ?",
+            (name, count, start),
+        )
+        for (result,) in rows:
+            yield json.loads(result)
+
 
 @contextmanager
 def open_journal(path: Path, table: str) -> Iterator[Journal]:
     """The journal in this file, made if it is not there; a file that cannot be used is named."""
+    if path == TEMPORARY:
+        connection = sqlite3.connect("", check_same_thread=False)
+        journal = Journal(connection, table)
+        weakref.finalize(journal, connection.close)
+        yield journal
+        return
     try:
-        if path != IN_MEMORY:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=30)
     except (OSError, sqlite3.Error) as error:
         raise UserError(f"Cannot write {path}: {error}. Choose another folder with --out.") from error
@@ -77,8 +141,7 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
         yield Journal(connection, table)
     except sqlite3.Error as error:
         raise UserError(
-            f"The journal {path} cannot be used: {error}. Choose another --out, or delete the "
-            "file to start afresh."
+            f"The journal {path} cannot be used: {error}. Choose another folder with --out."
         ) from error
     finally:
         connection.close()

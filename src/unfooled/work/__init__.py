@@ -1,1 +1,1 @@
-"""Long work: inputs to records through the journal."""
+"""Long work in pieces: a job skips what its journal holds and asks an executor for the rest."""
