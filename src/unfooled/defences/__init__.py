@@ -14,17 +14,19 @@ from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
-from unfooled.settings import build, choose
+from unfooled.registry import Registry
+from unfooled.settings import build
 
-DEFENCES: dict[str, type[Any]] = {
-    cls.name: cls for cls in (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi)
-}
+DEFENCES: Registry[type[Any]] = Registry(
+    "defence",
+    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi),
+    needs=("summary", "learning_rate"),
+)
 
 
 def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
     """A defence with its settings, each checked by name, type and range."""
-    chosen = choose(DEFENCES, name, kind="defence")
-    defence: Defence = build(chosen, settings or {}, owner=f"defence '{name}'")
+    defence: Defence = build(DEFENCES.choose(name), settings or {}, owner=f"defence '{name}'")
     return defence
 
 
