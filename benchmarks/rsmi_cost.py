@@ -20,13 +20,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn import functional as F
 
 import unfooled as uf
 from unfooled import data
-from unfooled.defences import Rsmi, Standard, Step
+from unfooled.defences import Rsmi, Session, Standard, Step, Training, TrainingData
 from unfooled.models import Encoded, FreshNoise, Noise, TextModel, collate
 from unfooled.predictors import Plain, TwoStep
 from unfooled.predictors.two_step import votes_to_pass
@@ -84,19 +85,21 @@ def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) 
     optimiser = torch.optim.AdamW(text.module.parameters(), lr=0.0, fused=True)
     times: dict[str, list[float]] = {"plain": [], "rsmi": []}
 
-    def step(defence: Standard | Rsmi, indices: list[int]) -> None:
+    def step(session: Session[Any], indices: list[int]) -> None:
         batch = text.batch([encoded[i] for i in indices], [labels[i] for i in indices])
-        defence.loss(text, batch, Step(done=1.0)).backward()
+        session.backward(batch, Step(done=1.0))
         torch.nn.utils.clip_grad_norm_(text.module.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
 
     text.module.train()
-    for warm_up in (Standard(), rsmi):
-        step(warm_up, batches[0])
+    training = Training(text, TrainingData(encoded, labels), splits.task, seed=0, steps=steps)
+    sessions = {"plain": Standard().begin(training), "rsmi": rsmi.begin(training)}
+    for session in sessions.values():
+        step(session, batches[0])
     for indices in batches:
-        for name, defence in (("plain", Standard()), ("rsmi", rsmi)):
-            times[name].append(seconds(lambda d=defence, i=indices: step(d, i)))  # type: ignore[misc]
+        for name, session in sessions.items():
+            times[name].append(seconds(lambda s=session, i=indices: step(s, i)))  # type: ignore[misc]
     text.module.eval()
     each = [rsmi_time / plain for plain, rsmi_time in zip(times["plain"], times["rsmi"], strict=True)]
     return {

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
+from tiny_training import loss_of
 from unfooled.defences import CertifiedRsmi, Step, make_defence
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import CertifiedMasked
@@ -73,7 +74,7 @@ def test_training_input_is_the_predictors_for_the_same_draws(
     noise = torch.randn(len(batch), 2, *classifier.start(batch).shape[1:])
     monkeypatch.setattr(torch, "randn", lambda *_, **__: noise.clone())
     classifier.module.train()
-    defence.loss(classifier, batch, FULL)
+    loss_of(defence, classifier, batch, FULL)
     classifier.module.eval()
     trained = entered.pop()[0]
     entered.clear()
@@ -104,11 +105,11 @@ def test_the_mask_is_measured_without_dropout_and_training_goes_on_with_it(
 ) -> None:
     defence = resolved(classifier)
     classifier.module.train()
-    defence.loss(classifier, batch, FULL)
+    loss_of(defence, classifier, batch, FULL)
     assert [training for _, training in entered] == [False, True]
     assert classifier.module.training
     classifier.module.eval()
-    defence.loss(classifier, batch, FULL)
+    loss_of(defence, classifier, batch, FULL)
     assert not classifier.module.training
     assert all(parameter.grad is None for parameter in classifier.module.parameters())
 
@@ -116,7 +117,7 @@ def test_the_mask_is_measured_without_dropout_and_training_goes_on_with_it(
 def test_the_gradient_reaches_the_embeddings_of_the_words_that_are_shown(
     classifier: TextModel, batch: Batch
 ) -> None:
-    loss = resolved(classifier, masked_tokens=0).loss(classifier, batch, FULL)
+    loss = loss_of(resolved(classifier, masked_tokens=0), classifier, batch, FULL)
     (gradient,) = torch.autograd.grad(loss, classifier.architecture.embeddings.weight)
     real = batch.ids[batch.mask == 1].unique()
     assert (gradient[real].norm(dim=-1) > 0).all()
@@ -135,7 +136,7 @@ def test_masks_rise_over_the_warmup(classifier: TextModel, done: float, masked: 
 
     batch = classifier.batch(classifier.encode([TEXTS[2]]), [0])
     spied = Spy(**vars(defence))
-    spied.loss(classifier, batch, Step(done=done))
+    loss_of(spied, classifier, batch, Step(done=done))
     mask = classifier.embed(torch.tensor([[classifier.mask_token_id]]))[0, 0]
     average = looks(spied, classifier, batch, seen[0])
     assert int((average == mask).all(dim=-1).sum()) == masked

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, tiny_classifier
+from tiny_training import loss_of
 from unfooled.defences import DEFENCES, Step, make_defence
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
@@ -49,7 +50,7 @@ def test_the_loss_is_finite_and_reaches_the_weights(
     classifier = tiny_classifier(family, labels=2)
     defence = make_defence(name, settings[name]).resolved(classifier)
     batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
-    loss = defence.loss(classifier, batch, Step(done=0.5))
+    loss = loss_of(defence, classifier, batch, Step(done=0.5))
     assert loss.shape == ()
     assert loss.isfinite()
     loss.backward()
@@ -69,7 +70,7 @@ def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[
     classifier.module.train()
     losses = []
     for number in range(40):
-        loss = defence.loss(classifier, batch, Step(done=number / 40))
+        loss = loss_of(defence, classifier, batch, Step(done=number / 40))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -115,26 +116,9 @@ def test_an_unknown_defence_is_refused_with_the_nearest_name() -> None:
 def test_standard_is_cross_entropy_on_the_texts_as_they_are() -> None:
     classifier = tiny_classifier("bert", labels=2)
     batch = separable(classifier, 6)
-    loss = make_defence("standard").loss(classifier, batch, Step(done=0.0))
+    loss = loss_of(make_defence("standard"), classifier, batch, Step(done=0.0))
     logits = classifier.module(
         input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=batch.type_ids
     ).logits
     expected = -logits.log_softmax(dim=-1)[torch.arange(6), batch.labels].mean()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_the_wrapped_module_is_the_one_that_is_called(settings: dict[str, dict[str, Any]]) -> None:
-    """Distributed training differentiates through its wrapper."""
-    classifier = tiny_classifier("bert", labels=2)
-
-    class Wrapper(torch.nn.Module):
-        calls = 0
-
-        def forward(self, **inputs: torch.Tensor) -> object:
-            Wrapper.calls += 1
-            return classifier.module(**inputs)
-
-    for number, name in enumerate(DEFENCES):
-        defence = make_defence(name, settings[name]).resolved(classifier)
-        defence.loss(classifier, separable(classifier, 4), Step(done=1.0, call=Wrapper()))
-        assert Wrapper.calls == number + 1

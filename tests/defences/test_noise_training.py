@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
+from tiny_training import loss_of
 from unfooled import assets
 from unfooled.defences import CertifiedRsmi, NoiseAugment, Stability, Standard, Step, make_defence
 from unfooled.defences.scale import default_sigma
@@ -63,11 +64,11 @@ def logits_of(classifier: TextModel, batch: Batch, embeddings: Tensor) -> Tensor
 def test_noise_augmentation_is_cross_entropy_on_the_noisy_embeddings(
     classifier: TextModel, batch: Batch, drawn: list[Tensor]
 ) -> None:
-    loss = resolved("noise-augment", classifier, sigma=0.7).loss(classifier, batch, FULL)
+    loss = loss_of(resolved("noise-augment", classifier, sigma=0.7), classifier, batch, FULL)
     logits = logits_of(classifier, batch, classifier.start(batch) + drawn[0])
     expected = -logits.log_softmax(dim=-1)[torch.arange(len(batch)), batch.labels].mean()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
-    clean = Standard().loss(classifier, batch, FULL)
+    clean = loss_of(Standard(), classifier, batch, FULL)
     assert loss.item() != pytest.approx(clean.item(), rel=1e-3)
 
 
@@ -77,7 +78,7 @@ def test_stability_loss_is_the_papers_with_constant_targets(
 ) -> None:
     assert batch.labels is not None
     table = classifier.architecture.embeddings.weight
-    loss = resolved("stability", classifier, sigma=0.7, gamma=gamma).loss(classifier, batch, FULL)
+    loss = loss_of(resolved("stability", classifier, sigma=0.7, gamma=gamma), classifier, batch, FULL)
     (gradient,) = torch.autograd.grad(loss, table)
 
     def by_hand(*, constant: bool) -> tuple[Tensor, Tensor]:
@@ -101,7 +102,7 @@ def test_stability_without_weight_is_plain_fine_tuning(classifier: TextModel, ba
     gradients = []
     for defence in (resolved("stability", classifier, gamma=0), Standard()):
         torch.manual_seed(3)
-        loss = defence.loss(classifier, batch, FULL)
+        loss = loss_of(defence, classifier, batch, FULL)
         gradients.append((loss.item(), torch.autograd.grad(loss, classifier.architecture.embeddings.weight)))
     classifier.module.eval()
     assert gradients[0][0] == gradients[1][0]
@@ -116,7 +117,7 @@ def test_noise_is_on_every_token_but_padding_and_fresh_for_each_example_and_step
     defence = resolved(name, classifier, sigma=0.5, kind=kind)
     batch = classifier.batch(classifier.encode([TEXTS[2], TEXTS[2], "dull"] * 20), LABELS[:3] * 20)
     for _ in range(2):
-        defence.loss(classifier, batch, FULL)
+        loss_of(defence, classifier, batch, FULL)
     first, second = drawn
     padding = batch.mask == 0
     assert padding.any()

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
+from tiny_training import loss_of
 from unfooled.defences import Rsmi, Step, make_defence
 from unfooled.models import Batch, TextModel
 
@@ -63,7 +64,7 @@ def test_the_tokens_of_the_largest_gradient_are_masked(
     classifier: TextModel, passes: list[Pass], masked_tokens: int
 ) -> None:
     batch = batch_of(classifier)
-    rsmi(classifier, sigma=0, masked_tokens=masked_tokens).loss(classifier, batch, Step(done=0.0))
+    loss_of(rsmi(classifier, sigma=0, masked_tokens=masked_tokens), classifier, batch, Step(done=0.0))
     saliency, training = passes
     assert torch.equal(saliency.ids, batch.ids)
     classifier.module.eval()
@@ -99,7 +100,7 @@ def test_the_embedding_step_does_not_depend_on_the_batch_size(
 ) -> None:
     """The training pass starts from embed(masked ids) + step · (the row's own gradient)."""
     batch = batch_of(classifier, rows)
-    rsmi(classifier, sigma=0, embedding_step=0.5).loss(classifier, batch, Step(done=0.0))
+    loss_of(rsmi(classifier, sigma=0, embedding_step=0.5), classifier, batch, Step(done=0.0))
     training = passes[1]
     assert training.embeddings is not None
     moved = (training.embeddings - classifier.embed(training.ids)).detach()
@@ -112,19 +113,21 @@ def test_dropout_is_off_in_the_saliency_pass_and_on_in_the_training_pass(
     classifier: TextModel, passes: list[Pass]
 ) -> None:
     classifier.module.train()
-    rsmi(classifier).loss(classifier, batch_of(classifier), Step(done=0.0))
+    loss_of(rsmi(classifier), classifier, batch_of(classifier), Step(done=0.0))
     assert [one.training for one in passes] == [False, True]
     assert classifier.module.training
 
 
 def test_both_passes_are_noisy(classifier: TextModel, passes: list[Pass]) -> None:
-    rsmi(classifier, sigma=0.3, noise_layers=[0, 2]).loss(classifier, batch_of(classifier), Step(done=0.0))
+    loss_of(
+        rsmi(classifier, sigma=0.3, noise_layers=[0, 2]), classifier, batch_of(classifier), Step(done=0.0)
+    )
     assert [(one.scale, one.sites) for one in passes] == [(0.3, (0, 2)), (0.3, (0, 2))]
 
 
 def test_texts_shorter_than_m_mask_what_they_can(classifier: TextModel, passes: list[Pass]) -> None:
     batch = batch_of(classifier)
-    loss = rsmi(classifier, masked_tokens=6, candidates=6).loss(classifier, batch, Step(done=0.0))
+    loss = loss_of(rsmi(classifier, masked_tokens=6, candidates=6), classifier, batch, Step(done=0.0))
     masked = passes[1].ids == classifier.mask_token_id
     assert not (masked & ~batch.maskable).any()
     assert masked.sum(dim=1).tolist() == batch.maskable.sum(dim=1).clamp(max=6).tolist()
@@ -139,7 +142,7 @@ def test_noise_and_masks_rise_over_the_warmup(
     classifier: TextModel, passes: list[Pass], done: float, scale: float, masked: int
 ) -> None:
     settings = {"sigma": 0.4, "masked_tokens": 4, "warmup": 0.4}
-    rsmi(classifier, **settings).loss(classifier, batch_of(classifier, slice(2, 4)), Step(done=done))
+    loss_of(rsmi(classifier, **settings), classifier, batch_of(classifier, slice(2, 4)), Step(done=done))
     assert passes[1].scale == pytest.approx(scale)
     assert (passes[1].ids == classifier.mask_token_id).sum(dim=1).tolist() == [masked, masked]
 
@@ -147,20 +150,23 @@ def test_noise_and_masks_rise_over_the_warmup(
 def test_without_warmup_noise_and_masks_are_there_from_the_start(
     classifier: TextModel, passes: list[Pass]
 ) -> None:
-    rsmi(classifier, sigma=0.4, masked_tokens=2).loss(
-        classifier, batch_of(classifier, slice(2, 4)), Step(done=0.0)
+    loss_of(
+        rsmi(classifier, sigma=0.4, masked_tokens=2),
+        classifier,
+        batch_of(classifier, slice(2, 4)),
+        Step(done=0.0),
     )
     assert passes[1].scale == 0.4
     assert (passes[1].ids == classifier.mask_token_id).sum(dim=1).tolist() == [2, 2]
 
 
 def test_the_saliency_pass_leaves_no_weight_gradients(classifier: TextModel) -> None:
-    rsmi(classifier).loss(classifier, batch_of(classifier), Step(done=0.0))
+    loss_of(rsmi(classifier), classifier, batch_of(classifier), Step(done=0.0))
     assert all(parameter.grad is None for parameter in classifier.module.parameters())
 
 
 def test_the_input_batch_is_not_changed(classifier: TextModel) -> None:
     batch = batch_of(classifier)
     before = batch.ids.clone()
-    rsmi(classifier, masked_tokens=3).loss(classifier, batch, Step(done=0.0))
+    loss_of(rsmi(classifier, masked_tokens=3), classifier, batch, Step(done=0.0))
     assert torch.equal(batch.ids, before)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
+from tiny_training import loss_of
 from unfooled.defences import RandomMask, Safer, Step, make_defence
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
@@ -59,7 +60,7 @@ def test_training_shows_the_subsets_of_words_that_the_predictor_shows(
     defence = make_defence("random-mask", {"kept": 0.5}).resolved(classifier)
     encoded = classifier.encode(["bold old cold war"])
     batch = classifier.batch(encoded * 300, [0] * 300)
-    defence.loss(classifier, batch, FULL)
+    loss_of(defence, classifier, batch, FULL)
     trained = shown(classifier, seen.pop())
     words = ["bold", "old", "cold", "war"]
     every = {
@@ -78,7 +79,7 @@ def test_hidden_words_are_one_mask_token_each(classifier: TextModel, seen: list[
     """«zebra» falls apart into letters; hidden, it is one token all the same."""
     texts = ["a zebra is a zebra", *TEXTS]
     batch = classifier.batch(classifier.encode(texts), [0] * len(texts))
-    make_defence("random-mask", {"kept": kept}).resolved(classifier).loss(classifier, batch, FULL)
+    loss_of(make_defence("random-mask", {"kept": kept}).resolved(classifier), classifier, batch, FULL)
     (trained,) = seen
     for row, text in enumerate(texts):
         total = len(text.split())
@@ -89,7 +90,7 @@ def test_hidden_words_are_one_mask_token_each(classifier: TextModel, seen: list[
 
 def test_pairs_hide_words_of_both_texts(classifier: TextModel, seen: list[Batch]) -> None:
     batch = classifier.batch(classifier.encode(["bold old war"] * 40, ["a fine film"] * 40), [0] * 40)
-    make_defence("random-mask", {"kept": 3}).resolved(classifier).loss(classifier, batch, FULL)
+    loss_of(make_defence("random-mask", {"kept": 3}).resolved(classifier), classifier, batch, FULL)
     masked = seen[0].ids == classifier.mask_token_id
     assert masked.sum(dim=1).tolist() == [3] * 40
     types = seen[0].type_ids[masked]
@@ -103,7 +104,7 @@ def test_every_word_is_redrawn_from_its_set(
     text, other = "a good film", "cold war"
     encoded = classifier.encode([text] * 300, [other] * 300 if pairs else None)
     batch = classifier.batch(encoded, [0] * 300)
-    make_defence("safer", {"table": table}).resolved(classifier).loss(classifier, batch, FULL)
+    loss_of(make_defence("safer", {"table": table}).resolved(classifier), classifier, batch, FULL)
     sets = [["a"], ["good", "fine", "great", "lovely"], ["film", "movie", "story"]]
     if pairs:
         sets += [["cold"], ["war", "love"]]
@@ -123,7 +124,7 @@ def test_words_are_drawn_anew_each_step_and_again_by_seed(
     for seed in (0, None, 0):
         if seed is not None:
             torch.manual_seed(seed)
-        defence.loss(classifier, batch, FULL)
+        loss_of(defence, classifier, batch, FULL)
     first, second, again = (shown(classifier, one) for one in seen)
     assert first != second
     assert first == again
@@ -133,7 +134,7 @@ def test_words_are_drawn_anew_each_step_and_again_by_seed(
 def test_a_text_without_words_can_be_trained_on(classifier: TextModel, table: str) -> None:
     batch = classifier.batch(classifier.encode(["", "dull"]), [0, 1])
     for defence in (RandomMask(), Safer(table=table)):
-        assert defence.loss(classifier, batch, FULL).isfinite()
+        assert loss_of(defence, classifier, batch, FULL).isfinite()
 
 
 def test_defaults_are_those_of_the_predictors() -> None:

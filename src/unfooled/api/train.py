@@ -6,6 +6,7 @@ is finished when it holds ``unfooled.json``.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import shutil
@@ -17,12 +18,11 @@ from typing import Any
 import torch
 import yaml
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
-from transformers.trainer_utils import get_last_checkpoint
 
 from unfooled import __version__, data
 from unfooled.api.load import MARKER, load, save
 from unfooled.data import TaskData
-from unfooled.defences import Defence, make_defence, settings_of
+from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
 from unfooled.errors import UsageError
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
@@ -32,7 +32,9 @@ from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.storage.files import write_json, write_text
-from unfooled.training.trainer import DefenceTrainer, EncodedDataset, ProgressBar
+from unfooled.training.checkpoints import last_checkpoint
+from unfooled.training.progress import ProgressBar
+from unfooled.training.trainer import SessionTrainer, planned_steps
 
 
 def train(out: str | Path | None = None, *, overwrite: bool = False, **settings: Any) -> Classifier:
@@ -143,24 +145,27 @@ def _train(
             shutil.rmtree(folder / part, ignore_errors=True)
     write_text(folder / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
 
+    arguments = _arguments(folder, config, defence, device, bf16)
+    train = TrainingData(_encode(text, splits.train), list(splits.train["label"]))
+    per_epoch = planned_steps(len(train), arguments)
+    session = defence.begin(
+        Training(text, train, task, seed=config.seed, steps=math.ceil(config.epochs * per_epoch))
+    )
     dev, dev_labels = _encode(text, splits.dev), list(splits.dev["label"])
-    trainer = DefenceTrainer(
-        text,
-        defence,
+    bar = ProgressBar()
+    trainer = SessionTrainer(
+        session,
         dev_accuracy=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)["accuracy"]),
-        args=_arguments(folder, config, defence, device, bf16),
-        train_dataset=EncodedDataset(_encode(text, splits.train), list(splits.train["label"])),
+        args=arguments,
+        processing_class=text.tokenizer,
         eval_dataset=splits.dev,
-        callbacks=[EarlyStoppingCallback(config.patience)] if config.patience else [],
+        callbacks=[bar, *([EarlyStoppingCallback(config.patience)] if config.patience else [])],
     )
     from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
     trainer.remove_callback(PrinterCallback)
     trainer.remove_callback(ProgressCallback)
-    bar = ProgressBar()
-    trainer.add_callback(bar)
-    checkpoints = folder / "checkpoints"
-    last = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
+    last = last_checkpoint(folder / "checkpoints", processes=arguments.world_size)
     started = time.perf_counter()
     try:
         result = trainer.train(resume_from_checkpoint=last)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from unfooled.data.named import get_task
 from unfooled.data.split import TaskData, assemble
 
@@ -26,6 +24,5 @@ def load(
     task = get_task(task_name)
     if task.asset is None or task.read is None:
         raise TypeError(f"{task.name} has no reader")
-    folder = task.asset if isinstance(task.asset, Path) else assets.path(task.asset)
-    splits = task.read(folder)
+    splits = task.read(assets.path(task.asset))
     return assemble(task, splits, seed=seed, limit=limit, limit_dev=limit_dev, limit_test=limit_test)

@@ -32,8 +32,7 @@ class Task:
     mean_words: float
     """Mean number of words of an input (both texts of a pair together)."""
     metric: str = "accuracy"
-    asset: str | Path | None = None
-    """Where its rows are: the name of an asset, or the folder that a package of its own brings along."""
+    asset: str | None = None
     read: Reader | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -1,4 +1,4 @@
-"""Defences by name. A new one is a file beside this one and a line in ``DEFENCES``."""
+"""Defences by name. A new one is a file beside this one and a line in ``DEFENCES``; ``a+b`` combines two."""
 
 from __future__ import annotations
 
@@ -6,46 +6,74 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from unfooled.defences.base import Defence, Step
+from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
+from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
+from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
-from unfooled.registry import Registry
-from unfooled.settings import build
+from unfooled.settings import build, choose
 
-DEFENCES: Registry[type[Any]] = Registry(
-    "defence",
-    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi),
-    needs=("summary", "learning_rate"),
-)
+DEFENCES: dict[str, type[Any]] = {
+    cls.name: cls for cls in (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi)
+}
 
 
 def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
-    """A defence with its settings, each checked by name, type and range."""
-    defence: Defence = build(DEFENCES.choose(name), settings or {}, owner=f"defence '{name}'")
-    return defence
+    """A defence, or several (``a+b``), with settings that are checked by name, type and range."""
+    names = name.split("+")
+    classes = [choose(DEFENCES, one, kind="defence") for one in names]
+    given = [settings or {}] if len(names) == 1 else settings_of_parts(names, classes, settings or {})
+    parts: list[Defence] = [
+        build(cls, values, owner=f"defence '{one}'")
+        for one, cls, values in zip(names, classes, given, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else Combination(tuple(parts))
 
 
 def settings_of(defence: Defence) -> dict[str, Any]:
-    """The settings of a defence, as saved with a classifier."""
+    """The settings of a defence, as saved with a classifier; those of a combination as ``part.setting``."""
+    if isinstance(defence, Combination):
+        return {
+            f"{part.name}.{name}": value
+            for part in defence.parts
+            for name, value in settings_of(part).items()
+        }
     return {f.name: getattr(defence, f.name) for f in fields(defence)}  # type: ignore[arg-type]
+
+
+def trains_for(name: str, threat: str) -> bool:
+    """Whether the defence, or a part of it, trains for certificates against a threat."""
+    return any(threat in choose(DEFENCES, one, kind="defence").certifies for one in name.split("+"))
+
+
+def training_for(threat: str) -> tuple[str, ...]:
+    """The defences that train for certificates against a threat."""
+    return tuple(name for name, cls in DEFENCES.items() if threat in cls.certifies)
 
 
 __all__ = [
     "DEFENCES",
     "CertifiedRsmi",
+    "Combination",
     "Defence",
+    "Losses",
     "NoiseAugment",
     "RandomMask",
     "Rsmi",
     "Safer",
+    "Session",
     "Stability",
     "Standard",
     "Step",
+    "Training",
+    "TrainingData",
     "make_defence",
     "settings_of",
+    "training_for",
+    "trains_for",
 ]

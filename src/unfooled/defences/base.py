@@ -1,4 +1,4 @@
-"""What a defence is: settings, a training loss, and the predictor it is deployed with.
+"""What a defence is: settings, a way of training, and the predictor it is deployed with.
 
 A defence is a frozen dataclass in a file of its own and one line in the registry
 (``unfooled/defences/__init__.py``); nothing else changes when one is added.
@@ -7,39 +7,44 @@ A defence is a frozen dataclass in a file of its own and one line in the registr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
-from torch import Tensor, nn
-
+from unfooled.defences.session import Session, Training
 from unfooled.models import Batch, Encoded, TextModel
 from unfooled.predictors import Predictor
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where training stands, and the module to call for the pass that is differentiated."""
-
-    done: float
-    """Share of training that is done, 0 to 1."""
-    call: nn.Module | None = None
-    """The wrapped module in distributed training."""
 
 
 class Defence(Protocol):
     """A method of training and the predictor that belongs to it."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    learning_rate: ClassVar[float]
-    """The default for the shipped encoder; ``--lr`` overrides it."""
+    @property
+    def name(self) -> str: ...
 
-    def resolved(self, model: TextModel) -> Defence:
-        """Defaults filled in for this encoder; what it cannot serve is refused, before any work."""
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def learning_rate(self) -> float:
+        """The default for the shipped encoder; ``--lr`` overrides it."""
         ...
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        """The mean training loss of a batch with labels."""
+    @property
+    def certifies(self) -> tuple[str, ...]:
+        """The threats it trains for: certificates against them are worth having."""
+        ...
+
+    @property
+    def deployed_as(self) -> str:
+        """The name of its predictor."""
+        ...
+
+    def resolved(self, model: TextModel) -> Defence:
+        """Defaults filled in for this model; what it cannot serve is refused, before any work."""
+        ...
+
+    def begin(self, training: Training) -> Session[Any]:
+        """Start training; called on a resolved defence."""
         ...
 
     def predictor(self, model: TextModel) -> Predictor: ...

@@ -16,10 +16,9 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
+from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import masked_average
@@ -36,6 +35,8 @@ class CertifiedRsmi:
         "Gradient-guided masks that a certificate covers: two noisy looks (RSMI with ARS)"
     )
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ("l2", "linf", "each-word")
+    deployed_as: ClassVar[str] = "certified-masked"
 
     sigma: float | None = setting(
         None,
@@ -59,11 +60,8 @@ class CertifiedRsmi:
         result.predictor(model).check(model)
         return result
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        embeddings = self.looks(model, batch, risen(step, self.warmup))
-        forward = model.forward(batch, start=embeddings, call=step.call)
-        return F.cross_entropy(forward.logits, batch.labels)
+    def begin(self, training: Training) -> CertifiedRsmiSession:
+        return CertifiedRsmiSession(training, self)
 
     def looks(self, model: TextModel, batch: Batch, share: float) -> Tensor:
         """The average of two fresh looks, masked; ``share`` of the noise and of the masked tokens."""
@@ -95,3 +93,11 @@ class CertifiedRsmi:
             threat=self.threat,
             votes=self.votes,
         )
+
+
+class CertifiedRsmiSession(Session[CertifiedRsmi]):
+    """Cross-entropy on the average of two noisy looks."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        start = self.defence.looks(self.model, batch, risen(step, self.defence.warmup))
+        return Losses(self.task_loss(self.model.forward(batch, start=start).logits, batch))

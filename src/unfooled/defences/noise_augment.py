@@ -10,13 +10,10 @@ Deviations. The noise is on word embeddings, in place of pixels, and rises over 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from torch import Tensor
-from torch.nn import functional as F
-
-from unfooled.defences.base import Step
 from unfooled.defences.scale import default_sigma, risen
+from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, FreshNoise, Noise, TextModel
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors import Predictor, Vote
@@ -32,6 +29,8 @@ class NoiseAugment:
     name: ClassVar[str] = "noise-augment"
     summary: ClassVar[str] = "Trained on noisy embeddings; noisy vote, certifiable (Cohen et al. 2019)"
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ("l2", "linf", "each-word", "l1")
+    deployed_as: ClassVar[str] = "vote"
 
     kind: NoiseKind = setting("gaussian", "Noise: gaussian for l2 certificates, laplace for l1")
     sigma: float | None = setting(
@@ -55,10 +54,8 @@ class NoiseAugment:
         assert self.sigma is not None
         return FreshNoise(Noise(self.sigma * risen(step, self.warmup), ("embeddings",), self.kind))
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        forward = model.forward(batch, sampler=self.noise(step), sites=("embeddings",), call=step.call)
-        return F.cross_entropy(forward.logits, batch.labels)
+    def begin(self, training: Training) -> Session[Any]:
+        return NoiseAugmentSession(training, self)
 
     def predictor(self, model: TextModel) -> Predictor:
         assert self.sigma is not None
@@ -70,3 +67,11 @@ class NoiseAugment:
             masked_tokens=0,
             votes=self.votes,
         )
+
+
+class NoiseAugmentSession(Session[NoiseAugment]):
+    """Cross-entropy on noisy inputs."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        forward = self.model.forward(batch, sampler=self.defence.noise(step), sites=("embeddings",))
+        return Losses(self.task_loss(forward.logits, batch))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
-from unfooled.defences.base import Step, remade
+from unfooled.defences.base import remade
+from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask
 from unfooled.predictors.smoothing import WordAssembler
@@ -28,6 +27,8 @@ class RandomMask:
     name: ClassVar[str] = "random-mask"
     summary: ClassVar[str] = "Trained on few random words of each text; certifiable vote (Zeng et al. 2021)"
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ("words",)
+    deployed_as: ClassVar[str] = "random-mask"
 
     kept: float = setting(
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
@@ -38,10 +39,8 @@ class RandomMask:
         self.predictor(model).check(model)
         return self
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        masked = self.masked(model, batch)
-        return F.cross_entropy(model.forward(masked, call=step.call).logits, batch.labels)
+    def begin(self, training: Training) -> RandomMaskSession:
+        return RandomMaskSession(training, self)
 
     def masked(self, model: TextModel, batch: Batch) -> Batch:
         """The batch with all but a few words of each text hidden."""
@@ -55,3 +54,11 @@ class RandomMask:
 
     def predictor(self, model: TextModel) -> RandomWordMask:
         return RandomWordMask(kept=self.kept, votes=self.votes)
+
+
+class RandomMaskSession(Session[RandomMask]):
+    """Cross-entropy on texts with few words shown."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        masked = self.defence.masked(self.model, batch)
+        return Losses(self.task_loss(self.model.forward(masked).logits, batch))

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from unfooled.defences.base import Step
+from unfooled.defences.scale import risen
+from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, FreshNoise, Noise, Site, TextModel
 from unfooled.predictors import Predictor, TwoStep
 from unfooled.predictors.saliency import rank_tokens
@@ -56,6 +56,8 @@ class Rsmi:
     name: ClassVar[str] = "rsmi"
     summary: ClassVar[str] = "Noise layers and gradient-guided masking; two-step vote (Moon et al. 2023)"
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ()
+    deployed_as: ClassVar[str] = "two-step"
 
     sigma: float | None = setting(
         None,
@@ -105,30 +107,8 @@ class Rsmi:
         result.predictor(model).check(model)
         return result
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None and isinstance(self.noise_layers, tuple)
-        assert self.sigma is not None and self.masked_tokens is not None
-        share = min(1.0, step.done / self.warmup) if self.warmup else 1.0
-        noise = Noise(self.sigma * share, self.noise_layers)
-        masked_tokens = round(self.masked_tokens * share)
-        sampler = FreshNoise(noise)
-
-        # (1) Saliency: one pass without weight gradients; (2) mask the top M.
-        model.module.eval()
-        gradient, _ = model.gradient(
-            batch, batch.labels, sampler=sampler, sites=noise.sites, draws=self.saliency_draws
-        )
-        model.module.train()
-        ids = batch.ids
-        if masked_tokens:
-            ids = _masked(model, batch, gradient, masked_tokens)
-        # (3) The training pass: embed(masked ids) + β·G, noise on.
-        masked_batch = replace(batch, ids=ids)
-        embeddings = model.embed(ids) + self.embedding_step * gradient
-        forward = model.forward(
-            masked_batch, start=embeddings, sampler=sampler, sites=noise.sites, call=step.call
-        )
-        return F.cross_entropy(forward.logits, batch.labels)
+    def begin(self, training: Training) -> RsmiSession:
+        return RsmiSession(training, self)
 
     def predictor(self, model: TextModel) -> Predictor:
         assert isinstance(self.noise_layers, tuple)
@@ -144,6 +124,34 @@ class Rsmi:
             alpha=self.alpha,
             output=self.output,
         )
+
+
+class RsmiSession(Session[Rsmi]):
+    """Cross-entropy on the input masked at its most salient tokens, with noise."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        own, model = self.defence, self.model
+        assert batch.labels is not None and isinstance(own.noise_layers, tuple)
+        assert own.sigma is not None and own.masked_tokens is not None and own.warmup is not None
+        share = risen(step, own.warmup)
+        noise = Noise(own.sigma * share, own.noise_layers)
+        masked_tokens = round(own.masked_tokens * share)
+        sampler = FreshNoise(noise)
+
+        # (1) Saliency: one pass without weight gradients; (2) mask the top M.
+        model.module.eval()
+        gradient, _ = model.gradient(
+            batch, batch.labels, sampler=sampler, sites=noise.sites, draws=own.saliency_draws
+        )
+        model.module.train()
+        ids = batch.ids
+        if masked_tokens:
+            ids = _masked(model, batch, gradient, masked_tokens)
+        # (3) The training pass: embed(masked ids) + β·G, noise on.
+        masked_batch = replace(batch, ids=ids)
+        embeddings = model.embed(ids) + own.embedding_step * gradient
+        forward = model.forward(masked_batch, start=embeddings, sampler=sampler, sites=noise.sites)
+        return Losses(self.task_loss(forward.logits, batch))
 
 
 def spread(count: int, depth: int) -> tuple[int, ...]:

@@ -11,10 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
-from unfooled.defences.base import Step, remade
+from unfooled.defences.base import remade
+from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import resampled
@@ -28,6 +27,8 @@ class Safer:
     name: ClassVar[str] = "safer"
     summary: ClassVar[str] = "Every word redrawn from its synonyms; certifiable vote (SAFER, Ye et al. 2020)"
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ("synonyms",)
+    deployed_as: ClassVar[str] = "safer"
 
     table: str = setting(
         "counter-fitted", "Substitutes: counter-fitted, wordnet, or a JSON file with synonyms of words"
@@ -43,10 +44,8 @@ class Safer:
         self.predictor(model).substitutes()  # made or read now, so that a bad table is refused early
         return self
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        redrawn = self.redrawn(model, batch)
-        return F.cross_entropy(model.forward(redrawn, call=step.call).logits, batch.labels)
+    def begin(self, training: Training) -> SaferSession:
+        return SaferSession(training, self)
 
     def redrawn(self, model: TextModel, batch: Batch) -> Batch:
         """The batch with every word of every text redrawn."""
@@ -67,3 +66,11 @@ class Safer:
             expand=self.expand,
             votes=self.votes,
         )
+
+
+class SaferSession(Session[Safer]):
+    """Cross-entropy on texts whose words were redrawn."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        redrawn = self.defence.redrawn(self.model, batch)
+        return Losses(self.task_loss(self.model.forward(redrawn).logits, batch))

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from unfooled.defences.base import Step
+from unfooled.defences.session import Step
 from unfooled.models import TextModel
 from unfooled.models.noise import NoiseKind
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
-from unfooled.defences.base import Step
 from unfooled.defences.noise_augment import NoiseAugment
-from unfooled.models import Batch, TextModel
+from unfooled.defences.session import Losses, Session, Step, Training
+from unfooled.models import Batch
 from unfooled.settings import setting
 
 
@@ -35,15 +34,21 @@ class Stability(NoiseAugment):
     )
     gamma: float = setting(1.0, "Weight of the stability term (γ)", at_least=0)
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        if self.gamma == 0:
-            return F.cross_entropy(model.forward(batch, call=step.call).logits, batch.labels)
-        clean = model.start(batch)
-        noisy = clean + self.noise(step)("embeddings", clean, batch.mask)
-        twice = torch.arange(len(batch), device=batch.ids.device).repeat(2)
-        forward = model.forward(batch.rows(twice), start=torch.cat([clean, noisy]), call=step.call)
+    def begin(self, training: Training) -> StabilitySession:
+        return StabilitySession(training, self)
+
+
+class StabilitySession(Session[Stability]):
+    """Plain fine-tuning, and a term that draws the noisy answer to the clean one."""
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        if self.defence.gamma == 0:
+            return super().loss(batch, step)
+        clean = self.model.start(batch)
+        noisy = clean + self.defence.noise(step)("embeddings", clean, batch.mask)
+        twice = torch.arange(len(batch), device=clean.device).repeat(2)
+        forward = self.model.forward(batch.rows(twice), start=torch.cat([clean, noisy]))
         clean_logits, noisy_logits = forward.logits.chunk(2)
         target = clean_logits.detach().softmax(dim=-1)
         stability = F.cross_entropy(noisy_logits, target)
-        return F.cross_entropy(clean_logits, batch.labels) + self.gamma * stability
+        return Losses(self.task_loss(clean_logits, batch), self.defence.gamma * stability, plain=True)

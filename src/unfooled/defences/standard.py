@@ -1,15 +1,12 @@
-"""Plain fine-tuning: cross-entropy on the texts as they are. The baseline of every comparison."""
+"""Plain fine-tuning: cross-entropy on the inputs as they are. The baseline of every comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor
-from torch.nn import functional as F
-
-from unfooled.defences.base import Step
-from unfooled.models import Batch, TextModel
+from unfooled.defences.session import Session, Training
+from unfooled.models import TextModel
 from unfooled.predictors import Plain, Predictor
 
 
@@ -20,13 +17,14 @@ class Standard:
     name: ClassVar[str] = "standard"
     summary: ClassVar[str] = "Plain fine-tuning, the baseline"
     learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ()
+    deployed_as: ClassVar[str] = "plain"
 
     def resolved(self, model: TextModel) -> Standard:
         return self
 
-    def loss(self, model: TextModel, batch: Batch, step: Step) -> Tensor:
-        assert batch.labels is not None
-        return F.cross_entropy(model.forward(batch, call=step.call).logits, batch.labels)
+    def begin(self, training: Training) -> Session[Standard]:
+        return Session(training, self)
 
     def predictor(self, model: TextModel) -> Predictor:
         return Plain()

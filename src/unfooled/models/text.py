@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.errors import UsageError
@@ -113,14 +113,12 @@ class TextModel:
         sites: Sequence[Site] = (),
         copies: Sequence[int] | None = None,
         hidden_states: bool = False,
-        call: nn.Module | None = None,
     ) -> Forward:
         """One forward pass.
 
         ``start`` stands in for the table's output; ``sampler`` gives the noise added at ``sites``.
         With ``copies``, row ``r`` of the result belongs to row ``copies[r]`` of the batch, and what the
-        copies have in common (everything before the first site) is computed once. ``call`` is the
-        module to call when it is wrapped (distributed training).
+        copies have in common (everything before the first site) is computed once.
         """
         index = None if copies is None else torch.tensor(copies, device=batch.ids.device)
         if index is not None and not self._blocks_may_share(sites):
@@ -133,14 +131,14 @@ class TextModel:
             sampler=sampler,
             sites=tuple(sites),
             copies=index,
-            first_token=not (hidden_states or self.module.training or call is not None),
+            first_token=not (hidden_states or self.module.training),
             record=hidden_states,
         )
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if self._takes_type_ids:
             inputs["token_type_ids"] = batch.type_ids
         with tapped(self.architecture, tap), self.autocast():
-            logits = (call or self.module)(**inputs).logits
+            logits = self.module(**inputs).logits
         return Forward(logits.float(), tuple(tap.hidden))
 
     def gradient(

@@ -1,126 +1,209 @@
-"""The Hugging Face ``Trainer`` with a defence's loss and the deployed predictor as dev metric.
+"""The Hugging Face ``Trainer`` driven by a defence's session.
 
-Batches hold texts of similar length; the model that is kept is the epoch with the best dev accuracy
-*as it will be deployed*: measured through the defence's own predictor.
+The optimiser, the checkpoints and distributed training see one module, :class:`Trained`: the model and the
+session's own modules. Every pass that is differentiated is called through it, so that gradients are averaged
+over processes whatever the method computes. Epochs may differ in length (``Session.on_epoch``): the learning
+rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. Checkpoints are
+written at the end of epochs. The epoch that is kept is the one with the best dev accuracy *as deployed*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import safetensors.torch
 import torch
-from torch.utils.data import Dataset
-from transformers import Trainer, TrainerCallback
+from accelerate.utils import broadcast_object_list
+from torch import Tensor, nn
+from torch.utils.data import Dataset, Sampler
+from transformers import Trainer, TrainingArguments, set_seed
+from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from unfooled.defences import Defence, Step
-from unfooled.models import Batch, Encoded, TextModel, collate
+from unfooled.defences import Session, Step, TrainingData
+from unfooled.models import mix
+
+WEIGHTS = "model.safetensors"
+SESSION = "session.pt"
 
 
-class EncodedDataset(Dataset):
-    """Tokenised inputs and labels, as the Trainer wants them."""
+class Trained(nn.Module):
+    """All that is trained: the model and the modules of the session."""
 
-    def __init__(self, encoded: Sequence[Encoded], labels: Sequence[int]) -> None:
-        self.encoded = encoded
-        self.labels = labels
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.model = session.model.module
+        self.extra = nn.ModuleDict(dict(session.modules))
+        if hasattr(session.model.module, "config"):
+            # The Trainer writes the tokenizer's special tokens into it.
+            self.config = session.model.module.config
+
+    def forward(self, compute: Callable[[], Tensor]) -> Tensor:
+        """A pass of the session: it calls the modules itself, inside whatever wraps this one."""
+        return compute()
+
+
+class EpochData(Dataset):
+    """The training data of the present epoch, by number."""
+
+    def __init__(self, data: TrainingData) -> None:
+        self.now = data
 
     def __len__(self) -> int:
-        return len(self.encoded)
+        return len(self.now)
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        # input_ids is there for the Trainer's length-grouping sampler.
-        item = self.encoded[index]
-        return {"input_ids": item.ids, "encoded": item, "label": self.labels[index]}
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        return self.now.encoded[index], self.now.labels[index]
 
 
-class DefenceTrainer(Trainer):
-    """Trains ``classifier.module`` with ``defence.loss``."""
+class EpochOrder(Sampler[int]):
+    """A random order of the present epoch's data in which neighbours have similar lengths."""
 
-    def __init__(
-        self,
-        model: TextModel,
-        defence: Defence,
-        *,
-        dev_accuracy: Callable[[], float],
-        **kwargs: Any,
-    ) -> None:
-        pad_id = model.tokenizer.pad_token_id
+    def __init__(self, data: EpochData, batch_size: int, generator: torch.Generator | None) -> None:
+        self.data = data
+        self.batch_size = batch_size
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __iter__(self) -> Iterator[int]:
+        lengths = [len(item) for item in self.data.now.encoded]
+        return iter(get_length_grouped_indices(lengths, self.batch_size, generator=self.generator))
+
+
+class SessionTrainer(Trainer):
+    """Trains the model of a session with its steps."""
+
+    def __init__(self, session: Session, *, dev_accuracy: Callable[[], float], **kwargs: Any) -> None:
+        self._session = session
+        self._dev_accuracy = dev_accuracy
+        self._original = session.training.data
+        self._data = EpochData(self._original)
+        self._trained = Trained(session)
         super().__init__(
-            model=model.module,
-            processing_class=model.tokenizer,
-            data_collator=lambda items: vars(
-                collate(
-                    [item["encoded"] for item in items],
-                    pad_id=pad_id,
-                    labels=[item["label"] for item in items],
-                )
-            ),
+            model=self._trained,
+            train_dataset=self._data,
+            data_collator=lambda items: {
+                "batch": session.model.batch([item for item, _ in items], [label for _, label in items])
+            },
             **kwargs,
         )
-        # Our losses are batch means: the Trainer divides them by the accumulation steps.
-        self.model_accepts_loss_kwargs = False
-        self._model = model
-        self._defence = defence
-        self._dev_accuracy = dev_accuracy
+        # Sessions call the modules of this process: copies on other devices of it would not be trained.
+        self.args._n_gpu = min(self.args.n_gpu, 1)
+        self._order = torch.Generator() if self.args.world_size > 1 else None
+        # The present epoch: its number, the steps before it, and how many it has.
+        self._per_epoch = planned_steps(len(self._original), self.args)
+        self._epoch, self._before, self._steps = 0, 0, self._per_epoch
 
-    def compute_loss(
-        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
-    ) -> Any:
-        done = self.state.global_step / max(1, self.state.max_steps)
-        call = None if model is self._model.module else model
-        return self._defence.loss(self._model, Batch(**inputs), Step(done=done, call=call))
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        model.train()
+        number = self.state.global_step
+        step = Step(
+            done=self._planned(number) / max(1, self._session.training.steps),
+            number=number,
+            accumulate=partial(self._accumulate, model),
+        )
+        return self._session.backward(inputs["batch"], step)
+
+    def _accumulate(self, model: Any, compute: Callable[[], Tensor]) -> Tensor:
+        loss = model(compute)
+        self.accelerator.backward(loss)
+        return loss.detach()
+
+    def _planned(self, number: int) -> float:
+        """The step of the plan that step ``number`` stands for: epochs of other lengths are stretched."""
+        return self._epoch * self._per_epoch + (number - self._before) * self._per_epoch / self._steps
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        scheduler: Any = super().create_scheduler(num_training_steps, optimizer)
+        scheduler.lr_lambdas = [
+            lambda number, rate=rate: rate(self._planned(number)) for rate in scheduler.lr_lambdas
+        ]
+        return scheduler
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> EpochOrder:
+        return EpochOrder(self._data, self.args.train_batch_size, self._order)
+
+    def _run_epoch(self, **now: Any) -> None:  # type: ignore[override]  # the Trainer calls it by keyword
+        self._epoch, self._before = now["epoch"], self.state.global_step
+        self._change_data(now["epoch"])
+        self._steps = len(now["train_dataloader"])
+        planned, total = self._per_epoch, self._session.training.steps
+        last = -(
+            -(total - self._epoch * planned) * self._steps // planned
+        )  # training may end within an epoch
+        later = max(0, total - (self._epoch + 1) * planned)
+        self.state.max_steps = self._before + min(last, self._steps) + later
+        super()._run_epoch(**now | {"steps_in_epoch": self._steps, "num_update_steps_per_epoch": self._steps})
+
+    def _change_data(self, epoch: int) -> None:
+        """Ask the session for the data of this epoch; all processes take those of the first."""
+        seed = mix(self._session.training.seed, epoch)
+        if self._order is not None:
+            # Processes draw different amounts of noise: only a generator of its own gives all the same order.
+            self._order.manual_seed(seed)
+        self._trained.eval()
+        with _seeded(seed % 2**32):
+            made = self._session.on_epoch(epoch, self._original)
+        if self.args.world_size > 1:
+            made = broadcast_object_list([made])[0]
+        self._data.now = self._original if made is None else made
+
+    def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
+        """The epoch to go on with. The Trainer divides steps by a fixed length of epochs."""
+        epochs, steps = super()._init_training_state(*args, **kwargs)
+        if not self.state.global_step:
+            return epochs, steps
+        saved: Any = self.state.stateful_callbacks
+        # A checkpoint of the last epoch, or of one after which training was stopped: nothing is left to do.
+        done = saved["TrainerControl"]["args"]["should_training_stop"]
+        return (self.state.num_train_epochs if done else int(self.state.epoch or 0)), 0
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        folder = Path(str(output_dir or self.args.output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        safetensors.torch.save_model(self._trained, str(folder / WEIGHTS), metadata={"format": "pt"})
+        torch.save(self._session.state_dict(), folder / SESSION)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        folder = Path(resume_from_checkpoint)
+        safetensors.torch.load_model(self._trained, folder / WEIGHTS)
+        self._session.load_state_dict(torch.load(folder / SESSION, map_location="cpu", weights_only=True))
+
+    def _load_best_model(self) -> None:
+        safetensors.torch.load_model(self._trained, Path(str(self.state.best_model_checkpoint)) / WEIGHTS)
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
-        training = self._model.module.training
-        self._model.module.eval()
-        with self.compute_loss_context_manager(), torch.no_grad():
+        training = self._trained.training
+        self._trained.eval()
+        with torch.no_grad():
             metrics = {f"{metric_key_prefix}_accuracy": self._dev_accuracy()}
-        self._model.module.train(training)
+        self._trained.train(training)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
 
-class ProgressBar(TrainerCallback):
-    """A rich progress bar on stderr with the latest loss and dev accuracy."""
+def planned_steps(examples: int, arguments: TrainingArguments) -> int:
+    """Steps of an epoch of so many examples, on all processes together."""
+    return -(-examples // (arguments.train_batch_size * arguments.world_size))
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=Console(stderr=True),
-        )
-        self._note: dict[str, str] = {}
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seeded global generators inside; afterwards they go on as if nothing had been drawn."""
+    import random
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._progress.start()
-        self._task = self._progress.add_task(
-            "training", total=state.max_steps, completed=state.global_step, note=""
-        )
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._progress.update(self._task, completed=state.global_step)
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        for name, shown in (("loss", "loss"), ("eval_accuracy", "dev accuracy")):
-            if logs and name in logs:
-                self._note[shown] = f"{shown} {float(logs[name]):.3f}"
-        self._progress.update(self._task, note="  ".join(self._note.values()))
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
-        if metrics and not self._progress.console.is_terminal:
-            self._progress.console.print(
-                f"epoch {state.epoch or 0:.2f}: dev accuracy {metrics['eval_accuracy']:.4f}"
-            )
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._progress.stop()
-
-    def close(self) -> None:
-        self._progress.stop()
+    python, numpy = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        set_seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)

@@ -1,0 +1,173 @@
+"""Several defences in one training, by name: ``a+b``.
+
+Losses add. The loss of plain fine-tuning counts once, and not at all where a part trains on inputs of its
+own: two methods of the form «cross-entropy + term» are one cross-entropy + both terms; ``rsmi`` and such a
+method are RSMI's cross-entropy, on its masked inputs, + the term. Two parts that both train on inputs of
+their own add both cross-entropies.
+
+A part with ``backward`` makes its own passes first and brings the task loss with it; of the other parts,
+whatever is not plain fine-tuning is added in one more pass. ``on_epoch`` is called in the order of the names,
+each part with what the one before it made. At most one part may bring a predictor other than plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from torch import Tensor, nn
+
+from unfooled.defences.base import Defence
+from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
+from unfooled.errors import UsageError
+from unfooled.models import Batch, TextModel
+from unfooled.predictors import Plain, Predictor
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Defences that are trained together."""
+
+    parts: tuple[Defence, ...]
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise UsageError(f"The defence {self.name} names {twice[0]} twice. Name each part once.")
+        own = [part for part in self.parts if part.deployed_as != Plain.name]
+        if len(own) > 1:
+            told = " and ".join(f"{part.name} ({part.deployed_as})" for part in own)
+            raise UsageError(
+                f"The defence {self.name} cannot be deployed: {told} each bring a predictor, but a "
+                "classifier has one. Combine at most one of them with defences that are deployed as plain."
+            )
+
+    @property
+    def name(self) -> str:
+        return "+".join(part.name for part in self.parts)
+
+    @property
+    def summary(self) -> str:
+        return " + ".join(part.summary for part in self.parts)
+
+    @property
+    def learning_rate(self) -> float:
+        return min(part.learning_rate for part in self.parts)
+
+    @property
+    def certifies(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(threat for part in self.parts for threat in part.certifies))
+
+    @property
+    def deployed_as(self) -> str:
+        return self._deployed.deployed_as
+
+    @property
+    def _deployed(self) -> Defence:
+        """The part whose predictor is deployed."""
+        own = [part for part in self.parts if part.deployed_as != Plain.name]
+        return (own or list(self.parts))[0]
+
+    def resolved(self, model: TextModel) -> Combination:
+        return Combination(tuple(part.resolved(model) for part in self.parts))
+
+    def begin(self, training: Training) -> CombinedSession:
+        return CombinedSession(training, self)
+
+    def predictor(self, model: TextModel) -> Predictor:
+        return self._deployed.predictor(model)
+
+
+class CombinedSession(Session[Combination]):
+    """The sessions of the parts, as one."""
+
+    def __init__(self, training: Training, defence: Combination) -> None:
+        super().__init__(training, defence)
+        self.parts = parts = {part.name: part.begin(training) for part in defence.parts}
+        self.modules = {name: nn.ModuleDict(part.modules) for name, part in parts.items() if part.modules}
+        self._several = [part for part in parts.values() if part.overrides("backward")]
+        self._single = [
+            part for part in parts.values() if part.overrides("loss") and part not in self._several
+        ]
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        """The sum of the parts with a loss of their own; where there is none, that of plain fine-tuning."""
+        if not self._single:
+            return super().loss(batch, step)
+        losses = [part.loss(batch, step) for part in self._single]
+        own = [one.task for one in losses if not one.plain]
+        extra = _sum([one.extra for one in losses if one.extra is not None])
+        if own:
+            return Losses(sum(own[1:], own[0]), extra)
+        return Losses(losses[0].task, extra, plain=True)
+
+    def backward(self, batch: Batch, step: Step) -> Tensor:
+        if not self._several:
+            return super().backward(batch, step)
+        total = _sum([part.backward(batch, step) for part in self._several])
+        added = step.accumulate(lambda: self._besides_plain(batch, step)) if self._single else None
+        assert total is not None
+        return total if added is None else total + added
+
+    def _besides_plain(self, batch: Batch, step: Step) -> Tensor:
+        """What the single-pass parts add where another part has brought the task loss."""
+        losses = self.loss(batch, step)
+        if not losses.plain:
+            return losses.total
+        return losses.task * 0 if losses.extra is None else losses.extra
+
+    def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData | None:
+        changed = None
+        for part in self.parts.values():
+            made = part.on_epoch(epoch, data if changed is None else changed)
+            changed = changed if made is None else made
+        return changed
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: part.state_dict() for name, part in self.parts.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        for name, part in self.parts.items():
+            part.load_state_dict(state[name])
+
+
+def settings_of_parts(
+    names: Sequence[str], classes: Sequence[type[Any]], given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The settings of each part from ``part.setting``, or ``setting`` where one part alone has it."""
+    whole = "+".join(names)
+    known = {name: {f.name for f in fields(cls)} for name, cls in zip(names, classes, strict=True)}
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for key, value in given.items():
+        part, dot, setting = key.rpartition(".")
+        if not dot:
+            owners = [name for name in names if key in known[name]]
+            if len(owners) > 1:
+                choices = " or ".join(f"{name}.{key}" for name in owners)
+                raise UsageError(
+                    f"defence '{whole}': {' and '.join(owners)} both have the setting '{key}'. Say whose is "
+                    f"meant: {choices}."
+                )
+            if not owners:
+                listed = ", ".join(f"{name}.{one}" for name in names for one in sorted(known[name]))
+                raise UsageError(
+                    f"defence '{whole}' has no setting '{key}'. Its settings: {listed or 'none'}."
+                )
+            part = owners[0]
+        elif part not in found:
+            raise UsageError(
+                f"defence '{whole}' has no part '{part}' (setting '{key}'). Its parts: {', '.join(names)}."
+            )
+        before = found[part].setdefault(setting, value)
+        if before != value:
+            raise UsageError(
+                f"defence '{whole}': {setting} and {part}.{setting} are one setting, but were given as "
+                f"{before!r} and {value!r}. Give it once."
+            )
+    return [found[name] for name in names]
+
+
+def _sum(losses: Sequence[Tensor]) -> Tensor | None:
+    return sum(losses[1:], losses[0]) if losses else None

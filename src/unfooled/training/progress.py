@@ -1,0 +1,52 @@
+"""A progress bar of training: steps, time left, the latest loss and dev accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import TrainerCallback
+
+
+class ProgressBar(TrainerCallback):
+    """A rich progress bar on stderr with the latest loss and dev accuracy."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
+        )
+        self._note: dict[str, str] = {}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._progress.start()
+        self._task = self._progress.add_task(
+            "training", total=state.max_steps, completed=state.global_step, note=""
+        )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._progress.update(self._task, completed=state.global_step, total=state.max_steps)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        for name, shown in (("loss", "loss"), ("eval_accuracy", "dev accuracy")):
+            if logs and name in logs:
+                self._note[shown] = f"{shown} {float(logs[name]):.3f}"
+        self._progress.update(self._task, note="  ".join(self._note.values()))
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
+        if metrics and not self._progress.console.is_terminal:
+            self._progress.console.print(
+                f"epoch {state.epoch or 0:.2f}: dev accuracy {metrics['eval_accuracy']:.4f}"
+            )
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._progress.stop()
+
+    def close(self) -> None:
+        self._progress.stop()

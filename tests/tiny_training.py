@@ -1,0 +1,24 @@
+"""A defence at work on a tiny model, without a trainer around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from unfooled.data.task import Task
+from unfooled.defences import Defence, Session, Step, Training, TrainingData
+from unfooled.models import Batch, TextModel
+
+TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48, mean_words=6)
+NOTHING = TrainingData((), ())
+
+
+def begin(defence: Defence, model: TextModel, data: TrainingData = NOTHING) -> Session[Any]:
+    """The session of a resolved defence."""
+    return defence.begin(Training(model, data, TASK, seed=0, steps=10))
+
+
+def loss_of(defence: Defence, model: TextModel, batch: Batch, step: Step) -> Tensor:
+    """The loss of one step."""
+    return begin(defence, model).loss(batch, step).total
