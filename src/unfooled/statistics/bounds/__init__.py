@@ -18,6 +18,12 @@ from unfooled.statistics.bounds.composed import (
     masked_noise,
     split_noise,
 )
+from unfooled.statistics.bounds.deletion import (
+    deletion_deletions,
+    deletion_edits,
+    deletion_insertions,
+    deletion_words,
+)
 from unfooled.statistics.bounds.gaussian import gaussian_l2, gaussian_l2_probability
 from unfooled.statistics.bounds.laplace import laplace_l1
 from unfooled.statistics.bounds.pixeldp import pixeldp_l2
@@ -30,6 +36,10 @@ __all__ = [
     "composed_each_word",
     "composed_l2",
     "composed_linf",
+    "deletion_deletions",
+    "deletion_edits",
+    "deletion_insertions",
+    "deletion_words",
     "gaussian_l2",
     "gaussian_l2_probability",
     "laplace_l1",
