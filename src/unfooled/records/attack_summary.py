@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from unfooled.records.outcome import Outcome
 from unfooled.statistics.intervals import rate
 
 STATUSES = ("success", "failed", "skipped", "not-attackable", "refused", "error")
@@ -32,110 +34,76 @@ MEANINGS = {
 """What the rates say; an obstinate attack changes the meaning and succeeds where the answer stays."""
 
 
-class AttackResult(Protocol):
-    """One example under attack; :class:`unfooled.attacks.Outcome` is one."""
-
-    @property
-    def status(self) -> str: ...
-    @property
-    def verified(self) -> bool: ...
-    @property
-    def changes(self) -> Sequence[Any]: ...
-    @property
-    def words(self) -> int: ...
-    @property
-    def queries(self) -> int: ...
-    @property
-    def forwards(self) -> int: ...
-    @property
-    def similarity(self) -> float | None: ...
-    @property
-    def pos_valid(self) -> bool | None: ...
-    @property
-    def fresh_successes(self) -> int | None: ...
-    @property
-    def fresh_total(self) -> int: ...
-    @property
-    def budget_spent(self) -> bool: ...
-    @property
-    def limit_hit(self) -> str: ...
-    @property
-    def tried(self) -> bool | None: ...
-    @property
-    def seconds(self) -> float: ...
-
-
 def attack_summary(
-    outcomes: Iterable[AttackResult], *, goal: str = "fickle", randomised: bool = False
+    outcomes: Iterable[Outcome], *, goal: str = "fickle", randomised: bool = False
 ) -> dict[str, Any]:
     """The table's numbers from the outcomes of one attack.
 
     ``sacc``, ``racc``, ``asr``: rates with ``value``, ``count`` of ``n`` and ``interval``; the latter two
     also as ``…_verified`` if the victim is ``randomised``, where a success counts if most fresh predictions
-    confirm it. A value is None where there is nothing to divide by.
+    confirm it. A value is None where there is nothing to divide by. The outcomes are read once and not kept.
     """
-    outcomes = list(outcomes)
-    counts = Counter(outcome.status for outcome in outcomes)
-    successes = [outcome for outcome in outcomes if outcome.status == "success"]
-    attacked = [outcome for outcome in outcomes if outcome.status in ("success", "failed")]
-    verified = sum(outcome.verified for outcome in successes)
-    compared = len(attacked) + counts["skipped"]
+    counts: Counter[str] = Counter()
+    limits_hit: Counter[str] = Counter()
+    numbers: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+    verified = budget_spent = nothing_tried = 0
+    tells_tries = True
+    for one in outcomes:
+        counts[one.status] += 1
+        numbers["all_seconds"].append(one.seconds)
+        if one.attacked:
+            for name in ("queries", "forwards", "seconds"):
+                numbers[name].append(getattr(one, name))
+            budget_spent += one.budget_spent
+            limits_hit[one.limit_hit] += 1
+        if one.status == "failed" and not one.budget_spent:
+            tells_tries &= one.tried is not None
+            nothing_tried += not one.tried
+        if one.status == "success":
+            verified += one.verified
+            numbers["changed_words"].append(len(one.changes))
+            numbers["changed_share"].append(len(one.changes) / max(1, one.words))
+            if one.similarity is not None:
+                numbers["similarity"].append(one.similarity)
+            if one.pos_valid is not None:
+                numbers["pos_valid"].append(one.pos_valid)
+            if one.fresh_successes is not None and one.fresh_total:
+                numbers["fresh"].append(one.fresh_successes / one.fresh_total)
+    attacked = counts["success"] + counts["failed"]
+    compared = attacked + counts["skipped"]
     meaning = MEANINGS[goal]
     summary: dict[str, Any] = {
         "goal": goal,
         "randomised": randomised,
-        "examples": len(outcomes),
+        "examples": counts.total(),
         "counts": {status: counts[status] for status in STATUSES},
-        "attacked": len(attacked),
-        "sacc": rate(len(attacked) + counts["not-attackable"], compared + counts["not-attackable"])
+        "attacked": attacked,
+        "sacc": rate(attacked + counts["not-attackable"], compared + counts["not-attackable"])
         | {"meaning": meaning["sacc"]},
         "racc": rate(counts["failed"], compared) | {"meaning": meaning["racc"]},
-        "asr": rate(len(successes), len(attacked)) | {"meaning": meaning["asr"]},
+        "asr": rate(counts["success"], attacked) | {"meaning": meaning["asr"]},
     }
     if randomised:
         again = "successes confirmed by most fresh predictions"
-        summary["racc_verified"] = rate(len(attacked) - verified, compared) | {
+        summary["racc_verified"] = rate(attacked - verified, compared) | {
             "meaning": f"{meaning['racc']}; only {again} count against it"
         }
-        summary["asr_verified"] = rate(verified, len(attacked)) | {
-            "meaning": f"{meaning['asr']}; only {again}"
-        }
-        summary["fresh_agreement"] = _mean(
-            (
-                outcome.fresh_successes / outcome.fresh_total
-                for outcome in successes
-                if outcome.fresh_successes is not None and outcome.fresh_total
-            ),
-            at_most=1.0,
-        )
-    judged = [outcome.pos_valid for outcome in successes if outcome.pos_valid is not None]
+        summary["asr_verified"] = rate(verified, attacked) | {"meaning": f"{meaning['asr']}; only {again}"}
+        summary["fresh_agreement"] = _mean(numbers["fresh"], at_most=1.0)
     return summary | {
-        "queries": _mean(outcome.queries for outcome in attacked),
-        "forwards": _mean(outcome.forwards for outcome in attacked),
-        "changed_words": _mean(len(outcome.changes) for outcome in successes),
-        "changed_share": _mean(
-            (len(outcome.changes) / max(1, outcome.words) for outcome in successes), at_most=1.0
-        ),
-        "similarity": _mean(
-            (outcome.similarity for outcome in successes if outcome.similarity is not None), at_most=1.0
-        ),
-        "pos_valid": rate(sum(judged), len(judged)),
-        "budget_spent": sum(outcome.budget_spent for outcome in attacked),
-        "limits_hit": {
-            name: sum(outcome.limit_hit == name for outcome in attacked) for name in ("queries", "time")
-        },
-        "untried": _untried(outcomes),
-        "seconds": _mean(outcome.seconds for outcome in attacked),
-        "total_seconds": math.fsum(outcome.seconds for outcome in outcomes),
+        "queries": _mean(numbers["queries"]),
+        "forwards": _mean(numbers["forwards"]),
+        "changed_words": _mean(numbers["changed_words"]),
+        "changed_share": _mean(numbers["changed_share"], at_most=1.0),
+        "similarity": _mean(numbers["similarity"], at_most=1.0),
+        "pos_valid": rate(int(sum(numbers["pos_valid"])), len(numbers["pos_valid"])),
+        "budget_spent": budget_spent,
+        "limits_hit": {name: limits_hit[name] for name in ("queries", "time")},
+        # Failed attacks that had candidates and could try none, though no limit was hit; None if unknown.
+        "untried": nothing_tried if tells_tries else None,
+        "seconds": _mean(numbers["seconds"]),
+        "total_seconds": math.fsum(numbers["all_seconds"]),
     }
-
-
-def _untried(outcomes: Sequence[AttackResult]) -> int | None:
-    """Failed attacks that had candidates and could try none, though no limit was hit; None if unknown."""
-    failed = [outcome for outcome in outcomes if outcome.status == "failed" and not outcome.budget_spent]
-    if any(outcome.tried is None for outcome in failed):
-        return None
-    return sum(not outcome.tried for outcome in failed)
 
 
 def untried(summary: Mapping[str, Any]) -> str:
@@ -157,17 +125,16 @@ def cut_short(summary: Mapping[str, Any]) -> str:
     return f"the attack ran {' and '.join(said)}" if said else ""
 
 
-def _mean(values: Iterable[float], *, at_most: float = math.inf) -> dict[str, Any]:
+def _mean(values: Sequence[float], *, at_most: float = math.inf) -> dict[str, Any]:
     """Mean of values from 0 to ``at_most`` and its 95 % interval, cut at those; one value has no interval."""
     from scipy.special import stdtrit
 
-    found = [float(value) for value in values]
-    n = len(found)
+    n = len(values)
     if n == 0:
         return {"value": None, "n": 0, "std": None, "interval": None}
-    mean = statistics.fmean(found)
+    mean = statistics.fmean(values)
     if n == 1:
         return {"value": mean, "n": 1, "std": None, "interval": None}
-    std = statistics.stdev(found)
+    std = statistics.stdev(values)
     half = float(stdtrit(n - 1, 0.975)) * std / math.sqrt(n)
     return {"value": mean, "n": n, "std": std, "interval": [max(0.0, mean - half), min(at_most, mean + half)]}

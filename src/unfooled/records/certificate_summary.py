@@ -10,48 +10,40 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from operator import attrgetter
+from typing import Any, NamedTuple
 
+from unfooled.records.certificate import Certificate
 from unfooled.statistics.intervals import rate
 
 POINTS = 21
 """Radii on the curve of a distance; of words, every number."""
 
 
-class CertificateResult(Protocol):
-    """One certificate; :class:`unfooled.certificates.certificate.Certificate` is one."""
+class _Facts(NamedTuple):
+    """What counts of one certificate; its texts and sentences need not be held."""
 
-    @property
-    def status(self) -> str: ...
-    @property
-    def radius(self) -> float: ...
-    @property
-    def radii(self) -> dict[str, float]: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def correct(self) -> bool | None: ...
-    @property
-    def answer(self) -> str | None: ...
-    @property
-    def asked_radius(self) -> float | None: ...
-    @property
-    def samples(self) -> int: ...
-    @property
-    def forwards(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def words_covered(self) -> int | None: ...
-    @property
-    def antonyms_inside(self) -> int | None: ...
-    @property
-    def antonyms_considered(self) -> int | None: ...
+    status: str
+    radius: float
+    radii: dict[str, float]
+    unit: str
+    correct: bool | None
+    answer: str | None
+    asked_radius: float | None
+    samples: int
+    forwards: int
+    seconds: float
+    words_covered: int | None
+    antonyms_inside: int | None
+    antonyms_considered: int | None
 
 
-def certificate_summary(certificates: Iterable[CertificateResult]) -> dict[str, Any]:
+_facts_of = attrgetter(*_Facts._fields)
+
+
+def certificate_summary(certificates: Iterable[Certificate]) -> dict[str, Any]:
     """The numbers of a report. Without true labels, shares of certified inputs stand for accuracies."""
-    every = list(certificates)
+    every = [_Facts(*_facts_of(one)) for one in certificates]
     counts = Counter(one.status for one in every)
     answered = [one for one in every if one.status != "refused"]
     certified = [one for one in answered if one.status == "certified"]
@@ -100,22 +92,18 @@ def certificate_summary(certificates: Iterable[CertificateResult]) -> dict[str, 
     return summary
 
 
-def _marked(
-    answered: Sequence[CertificateResult], counted: Sequence[CertificateResult]
-) -> list[tuple[CertificateResult, bool]]:
+def _marked(answered: Sequence[_Facts], counted: Sequence[_Facts]) -> list[tuple[_Facts, bool]]:
     chosen = {id(one) for one in counted}
     return [(one, id(one) in chosen) for one in answered]
 
 
-def _by_bound(
-    answered: Sequence[CertificateResult], counted: Sequence[CertificateResult]
-) -> dict[str, float]:
+def _by_bound(answered: Sequence[_Facts], counted: Sequence[_Facts]) -> dict[str, float]:
     """The average radius by every bound, from the same votes."""
     names = list(dict.fromkeys(name for one in counted for name in one.radii))
     return {name: math.fsum(one.radii[name] for one in counted) / len(answered) for name in names}
 
 
-def _radii(counted: Sequence[CertificateResult]) -> list[float]:
+def _radii(counted: Sequence[_Facts]) -> list[float]:
     largest = max((one.radius for one in counted), default=0.0)
     if all(one.unit == "words" for one in counted):
         return list(range(int(largest) + 1))
