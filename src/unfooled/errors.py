@@ -7,6 +7,8 @@ setting and ends with the remedy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """Something the user can put right. Commands exit with code 1."""
@@ -26,3 +28,16 @@ class DataError(UserError):
 
 class AssetError(UserError):
     """A resource that could not be fetched, placed or verified."""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """`` Did you mean 'sigma'?`` for a name close to one that is known, else nothing."""
+    from rapidfuzz import fuzz, process
+
+    plain = {one: _comparable(one) for one in known}
+    close = process.extractOne(_comparable(str(name)), plain, scorer=fuzz.ratio, score_cutoff=60)
+    return f" Did you mean '{close[2]}'?" if close else ""
+
+
+def _comparable(name: str) -> str:
+    return name.lower().replace("_", "-")

@@ -6,7 +6,6 @@ the help text. This file turns names and values into an instance, or says what i
 
 from __future__ import annotations
 
-import difflib
 import math
 import types
 import typing
@@ -15,7 +14,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, did_you_mean
 
 T = TypeVar("T")
 
@@ -58,8 +57,7 @@ def choose(registry: Mapping[str, T], name: str, *, kind: str) -> T:
     """The entry called ``name``; an unknown name is refused with the nearest one and the list."""
     if name in registry:
         return registry[name]
-    close = difflib.get_close_matches(name, registry, n=1)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
+    hint = did_you_mean(name, registry)
     raise UsageError(f"There is no {kind} '{name}'.{hint} {kind.capitalize()}s: {', '.join(registry)}.")
 
 
@@ -70,10 +68,10 @@ def build(cls: type[T], values: Mapping[str, Any], *, owner: str) -> T:
     checked: dict[str, Any] = {}
     for name, value in values.items():
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
             listed = ", ".join(known) or "none"
-            raise UsageError(f"{owner} has no setting '{name}'.{hint} Its settings: {listed}.")
+            raise UsageError(
+                f"{owner} has no setting '{name}'.{did_you_mean(name, known)} Its settings: {listed}."
+            )
         checked[name] = _coerced(value, hints[name], f"{owner}: {name}")
     for f in fields(cls):  # type: ignore[arg-type]
         value = checked.get(f.name, f.default)

@@ -275,7 +275,7 @@ def test_archive_longer_than_pinned_is_not_downloaded_to_its_end(
 
 
 def test_unknown_name_is_a_usage_error_with_the_nearest_name(cache: Path) -> None:
-    with pytest.raises(UsageError, match="Did you mean minilm"):
+    with pytest.raises(UsageError, match="Did you mean 'minilm'"):
         assets.path("minlm")
     with pytest.raises(UsageError, match="Known assets: minilm, "):
         assets.describe("zzz")

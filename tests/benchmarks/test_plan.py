@@ -140,7 +140,7 @@ def changed(**changes: Any) -> dict[str, Any]:
         (changed(name=None), "bad.yaml: name"),
         (changed(tasks=[]), "bad.yaml: tasks is missing"),
         (changed(tasks="imdb"), "bad.yaml: tasks must be a list"),
-        (changed(tasks=["imbd"]), r"bad.yaml: tasks\[0\]: There is no task named 'imbd'. Did you mean"),
+        (changed(tasks=["imbd"]), r"bad.yaml: tasks\[0\]: There is no task 'imbd'. Did you mean"),
         (changed(tasks=[{"name": "imdb", "limt": 3}]), r"tasks\[0\] has no key 'limt'. Did you mean 'limit'"),
         (
             changed(tasks=[{"name": "x", "task": "imdb", "data": "f.csv"}]),

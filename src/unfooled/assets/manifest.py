@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
-from unfooled.errors import AssetError, UsageError
+from unfooled.errors import AssetError, UsageError, did_you_mean
 
 SourceKind = Literal["wheel", "sdist", "debian", "hub"]
 
@@ -97,11 +97,8 @@ class Manifest(Mapping[str, Asset]):
     def __getitem__(self, name: str) -> Asset:
         if name in self._assets:
             return self._assets[name]
-        import difflib
-
-        near = difflib.get_close_matches(name, self._assets, n=3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"Known assets: {', '.join(self._assets)}."
-        raise UsageError(f"There is no asset named {name!r}. {hint} See `unfooled assets list`.")
+        hint = did_you_mean(name, self._assets) or f" Known assets: {', '.join(self._assets)}."
+        raise UsageError(f"There is no asset named {name!r}.{hint} See `unfooled assets list`.")
 
     def __contains__(self, name: object) -> bool:
         return name in self._assets

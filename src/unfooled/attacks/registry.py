@@ -16,7 +16,8 @@ from unfooled.attacks.text.pwws import Pwws
 from unfooled.attacks.text.random_words import RandomWords
 from unfooled.attacks.text.synonym import Synonym
 from unfooled.attacks.text.textfooler import TextFooler
-from unfooled.settings import build, choose
+from unfooled.registry import Registry
+from unfooled.settings import build
 
 _RECIPES: tuple[type[Any], ...] = (
     TextFooler,
@@ -30,10 +31,10 @@ _RECIPES: tuple[type[Any], ...] = (
     Negation,
     RandomWords,
 )
-RECIPES: dict[str, type[Any]] = {recipe.name: recipe for recipe in _RECIPES}
+RECIPES: Registry[type[Any]] = Registry("recipe", _RECIPES, needs=("paper", "goal", "needs"))
 
 
 def make_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
     """The recipe ``name``; unknown names and settings are refused with the nearest that exist."""
-    recipe: Recipe = build(choose(RECIPES, name, kind="recipe"), settings or {}, owner=name)
+    recipe: Recipe = build(RECIPES.choose(name), settings or {}, owner=name)
     return recipe

@@ -6,7 +6,6 @@ the latter where both have the name.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, did_you_mean
 from unfooled.storage.config import TrainConfig, make_config, read_config
 
 _DATA = ("task", "data", "dev_data", "test_data", "text_column", "pair_column", "label_column", "labels")
@@ -159,11 +158,9 @@ def _checked(
             values[bare] = value
         else:
             known = sorted(own | trained - _NOT_SWEPT - {"seed"})
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
             raise UsageError(
                 f"--grid {name}: neither defence '{defence}' nor the training configuration has this setting."
-                f"{hint} Settings: {', '.join(known)}."
+                f"{did_you_mean(name, known)} Settings: {', '.join(known)}."
             )
     config = make_config({**values, "settings": settings})
     built = make_defence(config.defence, config.settings)

@@ -8,7 +8,7 @@ from typing import Any
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, DefencePlan
 from unfooled.benchmarks.plan_values import at, check_names, entries, mapping, section
 from unfooled.errors import UsageError
-from unfooled.settings import build, check_range, choose
+from unfooled.settings import build, check_range
 
 _FIGURES = ("task", "model", "defence", "attack", "sacc", "racc", "asr", "avgq", "note")
 _PERCENT = ("sacc", "racc", "asr")
@@ -35,7 +35,7 @@ def certificate_part(values: dict[str, Any], where: str, defences: Sequence[Defe
     names = [one.name for one in defences]
     if isinstance(values.get("threat"), str):
         with at(where):
-            choose(TEXT, values["threat"], kind="threat")
+            TEXT.choose(values["threat"])
         if values.get("for") is None:
             trained = TRAINED_FOR[values["threat"]]
             values = {**values, "for": [one.name for one in defences if one.defence in trained]}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, did_you_mean
 from unfooled.settings import build, check_range
 
 T = TypeVar("T")
@@ -47,8 +46,7 @@ def check_names(values: Mapping[str, Any], known: Sequence[str], where: str) -> 
     """Refuse a key that is not known, with the nearest one."""
     for name in values:
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(name, known)
             raise UsageError(f"{where} has no key '{name}'.{hint} Its keys: {', '.join(known)}.")
 
 
@@ -104,8 +102,7 @@ def _only(value: Any, where: str, defences: Sequence[str]) -> list[str]:
 def check_defence(name: Any, where: str, defences: Sequence[str]) -> None:
     """Refuse a defence that the plan does not have."""
     if name not in defences:
-        close = difflib.get_close_matches(str(name), defences, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
+        hint = did_you_mean(name, defences)
         raise UsageError(
             f"{where}: the plan has no defence {name!r}.{hint} Its defences: {', '.join(defences)}."
         )

@@ -142,7 +142,7 @@ def embedding_table(text: TextModel, *, tokens: int | None = None) -> NDArray[np
 
 def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] = ()) -> Chosen:
     """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
-    choose(TEXT, threat, kind="threat")
+    TEXT.choose(threat)
     if classifier.model.num_labels < 2:
         raise UsageError(
             f"The model has {classifier.model.num_labels} output: the largest of one is always the same, and "

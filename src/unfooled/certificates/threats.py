@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-THREATS = ("l2", "l1", "linf", "each-word", "synonyms", "words")
+from unfooled.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -41,43 +41,43 @@ _NOISE_LIMITS = (
     "replaced by words with more or fewer tokens), and changes that move the embeddings further. Nothing is "
     "said about whether the answer is right."
 )
-TEXT = {
-    "l2": Threat(
+_TEXT = (
+    Threat(
         "l2",
         "embedding distance",
         "every text of the same length in tokens whose word embeddings lie within a Euclidean distance of "
         "{r} of this one's, over all words together",
         _NOISE_LIMITS,
     ),
-    "l1": Threat(
+    Threat(
         "l1",
         "sum of embedding changes",
         "every text of the same length in tokens whose word embeddings differ from this one's by at most {r} "
         "in total, summed over all coordinates of all words",
         _NOISE_LIMITS,
     ),
-    "linf": Threat(
+    Threat(
         "linf",
         "largest embedding change",
         "every text of the same length in tokens none of whose embedding coordinates differs from this one's "
         "by more than {r}",
         _NOISE_LIMITS,
     ),
-    "each-word": Threat(
+    Threat(
         "each-word",
         "embedding distance of each word",
         "every text of the same length in tokens in which no token's embedding lies further than a Euclidean "
         "distance of {r} from this one's, all of them changed at once",
         _NOISE_LIMITS,
     ),
-    "synonyms": Threat(
+    Threat(
         "synonyms",
         "words",
         "every text made from it by replacing at most {r} word{s} by words of their substitution lists",
         "Not covered: replacements outside the substitution lists, misspellings, and words added, left out "
         "or moved. Nothing is said about whether the answer is right.",
     ),
-    "words": Threat(
+    Threat(
         "words",
         "words",
         "every text made from it by replacing at most {r} word{s} by anything that holds no white space",
@@ -85,7 +85,8 @@ TEXT = {
         "replacements than stated; a word that moves counts as two. Nothing is said about whether the answer "
         "is right, nor whether the replacement changed the meaning.",
     ),
-}
+)
+TEXT: Registry[Threat] = Registry("threat", _TEXT, needs=("unit", "changes", "not_covered"))
 _TENSOR_LIMITS = (
     "Not covered: larger changes, and changes that are small to the eye but not in this distance (a shift, a "
     "rotation). Nothing is said about whether the answer is right."

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +29,7 @@ from unfooled.cli import (
 )
 from unfooled.cli.console import err
 from unfooled.errors import UserError
+from unfooled.registry import PluginWarning
 
 app = typer.Typer(
     name="unfooled",
@@ -68,8 +70,21 @@ def _root(
     pass
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """A package that cannot be used is told in one line; other warnings look as they always do."""
+    if issubclass(category, PluginWarning):
+        err.print("Warning:", style="bold yellow", end=" ")
+        err.print(str(message), markup=False, soft_wrap=True)
+    else:
+        _show_python_warning(message, category, *where, **more)
+
+
+_show_python_warning = warnings.showwarning
+
+
 def main() -> None:
     """Entry point: user errors become one message and an exit code, never a traceback."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except UserError as error:

@@ -151,12 +151,12 @@ def attack(
 def _recipes(wanted: str, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The recipes with the settings of each; of several, a setting goes to all that have it."""
     from unfooled.attacks import RECIPES, make_recipe
-    from unfooled.settings import choose, describe_settings
+    from unfooled.settings import describe_settings
 
     chosen = list(RECIPES) if wanted == "all" else [name.strip() for name in wanted.split(",")]
     known: dict[str, set[str]] = {}
     for name in chosen:
-        known[name] = {info.name for info in describe_settings(choose(RECIPES, name, kind="recipe"))}
+        known[name] = {info.name for info in describe_settings(RECIPES.choose(name))}
     for setting in settings:
         if not any(setting in names for names in known.values()):
             make_recipe(chosen[0], {setting: settings[setting]})  # refuses it, with the nearest name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from unfooled.data.named import get_task
 from unfooled.data.split import TaskData, assemble
 
@@ -24,5 +26,6 @@ def load(
     task = get_task(task_name)
     if task.asset is None or task.read is None:
         raise TypeError(f"{task.name} has no reader")
-    splits = task.read(assets.path(task.asset))
+    folder = task.asset if isinstance(task.asset, Path) else assets.path(task.asset)
+    splits = task.read(folder)
     return assemble(task, splits, seed=seed, limit=limit, limit_dev=limit_dev, limit_test=limit_test)

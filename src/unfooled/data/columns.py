@@ -5,11 +5,10 @@ Columns that are named must exist; without names, usual ones are taken if only o
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from unfooled.data.tables.table import Table
-from unfooled.errors import DataError
+from unfooled.errors import DataError, did_you_mean
 
 TEXT_NAMES = ("text", "sentence", "review", "content", "comment", "message", "document", "tweet")
 LABEL_NAMES = ("label", "labels", "target", "class", "category", "sentiment", "gold_label", "stars", "rating")
@@ -63,7 +62,7 @@ def require_columns(table: Table, columns: Columns) -> None:
         if column not in table.columns:
             raise DataError(
                 f"{table.name}: there is no column {column!r}, which the training data has."
-                f"{_closest(table, column)} Columns found: {_listed(table)}. Rename the column."
+                f"{did_you_mean(column, table.columns)} Columns found: {_listed(table)}. Rename the column."
             )
 
 
@@ -71,7 +70,7 @@ def _named(table: Table, column: str, option: str) -> str:
     if column in table.columns:
         return column
     raise DataError(
-        f"{table.name}: there is no column {column!r}.{_closest(table, column)}"
+        f"{table.name}: there is no column {column!r}.{did_you_mean(column, table.columns)}"
         f" Columns found: {_listed(table)}. Choose one with {option}."
     )
 
@@ -85,12 +84,6 @@ def _guess(table: Table, names: tuple[str, ...], what: str, exclude: str | None 
         f"{table.name}: {problem} the {what}. Columns found: {_listed(table)}."
         f" Choose one with --{what}-column (the first line of a CSV or TSV file must name the columns)."
     )
-
-
-def _closest(table: Table, column: str) -> str:
-    lower = {c.lower(): c for c in table.columns}
-    close = difflib.get_close_matches(column.lower(), lower, n=1, cutoff=0.5)
-    return f" Did you mean {lower[close[0]]!r}?" if close else ""
 
 
 def _listed(table: Table) -> str:

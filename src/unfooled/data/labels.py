@@ -6,7 +6,6 @@ are sorted. ``3.0`` is 3, true/false in any spelling are False and True.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 from unfooled.data.cells import and_more, is_missing, shown
 from unfooled.data.tables.table import Table
-from unfooled.errors import DataError, UsageError
+from unfooled.errors import DataError, UsageError, did_you_mean
 
 _INTEGER = re.compile(r"[+-]?\d{1,40}(\.0*)?")
 
@@ -56,8 +55,7 @@ def label_ids(table: Table, column: str, labels: LabelSet) -> list[int]:
     bad = [i for i, value in enumerate(values) if value not in labels.ids]
     if bad:
         value, place = values[bad[0]], table.rows[bad[0]][0]
-        close = difflib.get_close_matches(value, labels.ids, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(value, labels.ids)
         known = ", ".join(repr(name) for name in labels.names[:20])
         unlabelled = (
             " (-1 usually marks rows without a label: choose a labelled split.)" if value == "-1" else ""

@@ -32,7 +32,8 @@ class Task:
     mean_words: float
     """Mean number of words of an input (both texts of a pair together)."""
     metric: str = "accuracy"
-    asset: str | None = None
+    asset: str | Path | None = None
+    """Where its rows are: the name of an asset, or the folder that a package of its own brings along."""
     read: Reader | None = field(default=None, repr=False, compare=False)
 
     @property

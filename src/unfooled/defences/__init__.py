@@ -16,17 +16,20 @@ from unfooled.defences.safer import Safer
 from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
-from unfooled.settings import build, choose
+from unfooled.registry import Registry
+from unfooled.settings import build
 
-DEFENCES: dict[str, type[Any]] = {
-    cls.name: cls for cls in (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi)
-}
+DEFENCES: Registry[type[Any]] = Registry(
+    "defence",
+    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi),
+    needs=("summary", "learning_rate", "certifies", "deployed_as"),
+)
 
 
 def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
     """A defence, or several (``a+b``), with settings that are checked by name, type and range."""
     names = name.split("+")
-    classes = [choose(DEFENCES, one, kind="defence") for one in names]
+    classes = [DEFENCES.choose(one) for one in names]
     given = [settings or {}] if len(names) == 1 else settings_of_parts(names, classes, settings or {})
     parts: list[Defence] = [
         build(cls, values, owner=f"defence '{one}'")
@@ -48,7 +51,7 @@ def settings_of(defence: Defence) -> dict[str, Any]:
 
 def trains_for(name: str, threat: str) -> bool:
     """Whether the defence, or a part of it, trains for certificates against a threat."""
-    return any(threat in choose(DEFENCES, one, kind="defence").certifies for one in name.split("+"))
+    return any(threat in DEFENCES.choose(one).certifies for one in name.split("+"))
 
 
 def training_for(threat: str) -> tuple[str, ...]:

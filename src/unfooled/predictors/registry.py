@@ -11,15 +11,15 @@ from unfooled.predictors.sequential import Sequential
 from unfooled.predictors.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
 from unfooled.predictors.two_step import TwoStep
 from unfooled.predictors.vote import Vote
-from unfooled.settings import build, choose
+from unfooled.registry import Registry
+from unfooled.settings import build
 
-PREDICTORS: dict[str, type[Any]] = {
-    cls.name: cls for cls in (Plain, TwoStep, Vote, Sequential, RandomWordMask, SynonymVote, CertifiedMasked)
-}
+PREDICTORS: Registry[type[Any]] = Registry(
+    "predictor", (Plain, TwoStep, Vote, Sequential, RandomWordMask, SynonymVote, CertifiedMasked)
+)
 
 
 def make_predictor(name: str, settings: Mapping[str, Any] | None = None) -> Predictor:
     """A predictor with its settings, each checked by name, type and range."""
-    chosen = choose(PREDICTORS, name, kind="predictor")
-    predictor: Predictor = build(chosen, settings or {}, owner=f"predictor '{name}'")
+    predictor: Predictor = build(PREDICTORS.choose(name), settings or {}, owner=f"predictor '{name}'")
     return predictor

@@ -10,7 +10,6 @@ Each has ``describe()``: what it is, without credentials, for the record of a ru
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -21,7 +20,7 @@ from unfooled.attacks.victim import Victim
 from unfooled.attacks.victims.function import FunctionVictim, find_object
 from unfooled.attacks.victims.http import HttpSettings, HttpVictim
 from unfooled.attacks.victims.scores import BadAnswer, VictimUnavailable
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, did_you_mean
 
 __all__ = ["BadAnswer", "FunctionVictim", "HttpVictim", "VictimUnavailable", "as_victim", "open_victim"]
 
@@ -78,8 +77,7 @@ def _made(
     known = [*dict.fromkeys([*own, *more])]
     for name in options:
         if name not in known and name not in hidden:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(name, known)
             raise UsageError(f"This victim has no option '{name}'.{hint} Its options: {', '.join(known)}.")
     victim: Victim = make(first, **options)
     return victim

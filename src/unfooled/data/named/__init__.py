@@ -1,8 +1,6 @@
-"""The named tasks, one file a source. To add one: write its file, put it in this list."""
+"""The named tasks, one file per source. To add one: write its file, put it in this list."""
 
 from __future__ import annotations
-
-import difflib
 
 from unfooled.data.named.boolq import BOOLQ
 from unfooled.data.named.movie_reviews import IMDB, MOVIE_REVIEWS
@@ -11,8 +9,13 @@ from unfooled.data.named.snli import SNLI
 from unfooled.data.named.spam import SPAM
 from unfooled.data.task import Task
 from unfooled.errors import UsageError
+from unfooled.registry import Registry
 
-TASKS: dict[str, Task] = {task.name: task for task in (MOVIE_REVIEWS, IMDB, NEWS, SPAM, SNLI, BOOLQ)}
+TASKS: Registry[Task] = Registry(
+    "task",
+    (MOVIE_REVIEWS, IMDB, NEWS, SPAM, SNLI, BOOLQ),
+    needs=("description", "kind", "labels", "asset", "read"),
+)
 
 
 def task_names() -> list[str]:
@@ -20,11 +23,7 @@ def task_names() -> list[str]:
 
 
 def get_task(name: str) -> Task:
-    if name in TASKS:
-        return TASKS[name]
-    close = difflib.get_close_matches(str(name).lower().replace("_", "-"), TASKS, n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UsageError(
-        f"There is no task named {name!r}.{hint} Named tasks: {', '.join(TASKS)}."
-        " Your own file is used with --data FILE."
-    )
+    try:
+        return TASKS.choose(str(name))
+    except UsageError as error:
+        raise UsageError(f"{error} Your own file is used with --data FILE.") from error
