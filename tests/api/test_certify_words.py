@@ -16,10 +16,11 @@ from unfooled.api.certify import certify
 from unfooled.certificates.distances import distances, words_covered
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.certificates.word_reader import WordReader, written
-from unfooled.lexicon.substitution import WORD, SubstitutionTable
+from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.models import TextModel
 from unfooled.predictors import Classifier, Vote
 from unfooled.records.certificate import Certificate
+from unfooled.words.word import WORD
 
 LOUD = Vote(sigma=40.0, noise_layers=("embeddings",))
 

@@ -18,7 +18,8 @@ from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.text.deepwordbug import levenshtein, misspellings
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.records.outcome import Outcome
-from unfooled.words.document import WORD, Document, in_case_of
+from unfooled.words.document import Document
+from unfooled.words.word import WORD, in_case_of
 
 TEXTS: tuple[tuple[str, ...], ...] = (
     ("A gorgeous, WITTY film!",),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from unfooled.predictors import Classifier
 
 FORMAT = 1
-CODE_VERSION = 2  # raise it when the same votes, or the same settings, would give another certificate
+CODE_VERSION = 3  # raise it when the same votes, or the same settings, would give another certificate
 
 
 def certify(

@@ -95,7 +95,7 @@ class Chosen:
             ]
             return lambda number: masking_radii(totals[number], what.kept_words(totals[number]))
         if isinstance(what, SynonymVote):
-            from unfooled.lexicon.substitution import WORD
+            from unfooled.words.word import WORD
 
             table = what.substitutes()
 

@@ -5,8 +5,8 @@ their embeddings. An antonym inside the certified threat is a change of meaning 
 to ignore: certified accuracy alone would count that as robustness.
 
 Several substitutions move a text by the root of the sum of their squares only if each changes tokens of its
-own. Tokenizers may join what stands between two spaces, so one word a chunk is counted; a change that reaches
-tokens of another chunk covers nothing.
+own. Tokenizers may join what stands between two spaces, so one word per chunk is counted; a change that
+reaches tokens of another chunk covers nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from unfooled.certificates.distances import distances, words_covered
 from unfooled.certificates.smoothing import embedding_table
-from unfooled.lexicon.substitution import WORD, SubstitutionTable
+from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.records.certificate import CERTIFIED, Certificate
+from unfooled.words.word import WORD, in_case_of
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded
@@ -123,23 +124,16 @@ class WordReader:
         return float(distances(self._table, encoded.ids, [item.ids], norm=norm)[0])
 
 
-def in_its_case(word: str, other: str) -> str:
-    """The other word in capitals, with a capital, or as it is, as the word has it."""
-    if len(word) > 1 and word.isupper():
-        return other.upper()
-    return other[:1].upper() + other[1:] if word[:1].isupper() else other
-
-
 def written(word: str, other: str) -> tuple[str, ...]:
     """The ways a substitute may be written: as it is listed, and in the case of the word."""
-    return tuple(dict.fromkeys((other, in_its_case(word, other))))
+    return tuple(dict.fromkeys((other, in_case_of(word, other))))
 
 
 def swapped(
     texts: tuple[str, ...],
     substitutes: Callable[[str], tuple[str, ...]],
     *,
-    forms: Callable[[str, str], tuple[str, ...]] = lambda word, other: (in_its_case(word, other),),
+    forms: Callable[[str, str], tuple[str, ...]] = lambda word, other: (in_case_of(word, other),),
 ) -> Iterator[Swap]:
     """Every text with one word replaced by one of its substitutes, in each of its ``forms``."""
     for which, text in enumerate(texts):

@@ -3,14 +3,14 @@
 ``allowed`` is the threat: an attacker may write any of S(w) for w. ``sampled`` is the defence: P(w) is S(w)
 and w itself, or, with ``expand``, the whole connected component of synonyms where that is small enough, as
 in SAFER. ``overlap`` is the smallest |P(w) ∩ P(w')| / max(|P(w)|, |P(w')|) over the allowed w'. Words are
-lower case. S is made symmetric: if w' may replace w, then w may replace w'.
+lower case and looked up whatever the case in a text, so a word that capitals turn into another one (straße,
+STRASSE) is left out. S is made symmetric: if w' may replace w, then w may replace w'.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from unfooled import assets
 from unfooled.errors import DataError, UsageError
 from unfooled.lexicon.store import kept
-
-WORD = re.compile(r"[^\W_](?:[\w'’*@-]*[^\W_])?")
-"""A word in a text. Replacing one by another full match leaves all other words as they are."""
+from unfooled.words.word import WORD, same_in_any_case
 
 SOURCES = ("counter-fitted", "wordnet")
-CODE_VERSION = 1  # raise it when the same inputs would give another table
+CODE_VERSION = 2  # raise it when the same inputs would give another table
 _PAIRS_AT_ONCE = 200_000
 
 
@@ -57,13 +55,13 @@ class SubstitutionTable:
     def of(
         cls, synonyms: Mapping[str, Iterable[str]], *, expand: bool = False, most: int = 100
     ) -> SubstitutionTable:
-        """A table from the synonyms of each word; what is no single word is left out."""
+        """A table from the synonyms of each word; what is no single word in every case is left out."""
         pairs = {
             (a, b)
             for word, others in synonyms.items()
             for a in (word.lower(),)
             for b in (other.lower() for other in others)
-            if a != b and WORD.fullmatch(a) and WORD.fullmatch(b)
+            if a != b and _one_word(a) and _one_word(b)
         }
         words = tuple(sorted({word for pair in pairs for word in pair}))
         number = {word: index for index, word in enumerate(words)}
@@ -124,6 +122,10 @@ class SubstitutionTable:
     def _members(self, sets: tuple[NDArray[np.int64], NDArray[np.int32]], number: int) -> tuple[str, ...]:
         starts, members = sets
         return tuple(self.words[other] for other in members[starts[number] : starts[number + 1]])
+
+
+def _one_word(text: str) -> bool:
+    return WORD.fullmatch(text) is not None and same_in_any_case(text)
 
 
 def load_table(

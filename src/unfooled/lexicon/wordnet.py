@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _CLASS = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}
 _COARSE = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ", "r": "ADV"}
-_ONE_WORD = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*")
-_TEXTATTACK_WORD = re.compile(r"[^\W_][\w'\-*@]*")
+# Which of WordNet's lemmas are single words. How a text is cut into words is another matter: words/word.py.
+_ONE_WORD = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*")  # no digits: «9/11» and «2d» are no substitutes
+_TEXTATTACK_WORD = re.compile(r"[^\W_][\w'\-*@]*")  # as TextAttack counts them, for its PWWS
 _lock = threading.RLock()  # NLTK's reader seeks in shared files
 
 

@@ -21,6 +21,7 @@ Result = Literal["Successful", "Failed", "Skipped"]
 RESULTS: tuple[str, ...] = get_args(Result)
 LARGEST_COMPARISON = 1_000_000
 
+# For comparing texts that others tokenised: punctuation marks count as words of their own.
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 

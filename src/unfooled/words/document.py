@@ -1,32 +1,18 @@
 """A text (or a pair) as words with places, and edits that leave everything else as the user wrote it.
 
-A word is a run of letters and digits with their accents and vowel signs, and ``' - _ * @`` inside. Word
-numbers stay the same under edits, so the changes an attack made are read off by comparing word by word. A
-copy shares the places of the words with the text it comes from and keeps only what its edits moved.
+Word numbers stay the same under edits, so the changes an attack made are read off by comparing word by word.
+A copy shares the places of the words with the text it comes from and keeps only what its edits moved.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-
-def _marks() -> str:
-    """Combining marks (Unicode's category M) for use in a character class; ``re`` has no name for them."""
-    blocks = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))
-    marks = [code for block in blocks for code in block if unicodedata.category(chr(code))[0] == "M"]
-    first = [code for code, before in zip(marks, [0, *marks], strict=False) if code != before + 1]
-    last = [code for code, after in zip(marks, [*marks[1:], 0], strict=True) if code != after - 1]
-    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(first, last, strict=True))
-
-
-MARKS = _marks()
-WORD = re.compile(rf"[^\W_][{MARKS}]*(?:[\w'’*@{MARKS}-]*[^\W_][{MARKS}]*)?")
+from unfooled.words.word import WORD, in_case_of
 
 Span = tuple[int, int, int]
 """Which text (0 or 1), start, end."""
@@ -70,7 +56,7 @@ class Document:
     places: tuple[Span, ...]
     """Of the words before any edit."""
     edits: tuple[Edit, ...] = ()
-    """One a changed word, in their order."""
+    """One per changed word, in their order."""
 
     @classmethod
     def of(cls, *texts: str) -> Document:
@@ -172,12 +158,3 @@ class Document:
                 shift[which] += edits[number].moved
             else:
                 yield which, start + shift[which], end + shift[which]
-
-
-def in_case_of(model: str, word: str) -> str:
-    """``word`` in the case of ``model``: UPPER, Title, or as it is."""
-    if len(model) > 1 and model.isupper():
-        return word.upper()
-    if model[:1].isupper():
-        return word[:1].upper() + word[1:]
-    return word

@@ -12,7 +12,8 @@ import unicodedata
 from functools import lru_cache
 
 from unfooled.attacks.limits import Limits
-from unfooled.words.document import MARKS, Document, Span
+from unfooled.words.document import Document, Span
+from unfooled.words.word import MARKS
 
 _APOSTROPHES = "'’‘ʼ＇"
 

@@ -1,9 +1,9 @@
 """Random synonyms: every word is redrawn uniformly from its substitution set (SAFER, Ye et al. 2020).
 
-Words are runs of letters and digits (with ``' - * @`` inside), looked up whatever their case; a word of the
-table is redrawn in lower case, a word that is not in it stays as it is. All else in the text stays too.
-Since the draw of one word depends on that word alone, replacing w by w' moves what the base classifier sees
-by no more than the two draws differ: that is what ``synonym_words`` counts.
+Words (``unfooled.words.word``) are looked up whatever their case. A word of the table is redrawn in lower
+case; a word that is not in it, and all else in the text, stays as it is. Since the
+draw of one word depends on that word alone, replacing w by w' moves what the base classifier sees by no more
+than the two draws differ: that is what ``synonym_words`` counts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unfooled.lexicon.substitution import WORD, SubstitutionTable, load_table
+from unfooled.lexicon.substitution import SubstitutionTable, load_table
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
 from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
 from unfooled.settings import setting
+from unfooled.words.word import WORD
 
 
 @dataclass(frozen=True)
