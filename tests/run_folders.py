@@ -176,13 +176,14 @@ def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "
     return folder
 
 
-def write_stability(run: Path, repeats: int = 30) -> None:
+def write_repeats(run: Path, repeats: int = 30) -> None:
     from unfooled.statistics.spread import repeat_statistics
 
     answers = [[0, 1, 1, int(number % 3 == 0)] for number in range(repeats)]
     found = repeat_statistics([0, 1, 0, 1], answers, ("negative", "positive"))
     found |= {"random": True, "seed": 0, "complete": True, "run": str(run), "unfooled": "0.1.0"}
-    (run / "stability.json").write_text(json.dumps(found), encoding="utf-8")
+    (run / "repeats").mkdir(exist_ok=True)
+    (run / "repeats/repeat.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 def write_representations(run: Path) -> None:
@@ -224,6 +225,6 @@ def write_everything(folder: Path, examples: int = 12, **run: Any) -> Path:
         for number, text in enumerate(texts)
     ]
     write_certificates(made / "certificates" / "l2", proved)
-    write_stability(made)
+    write_repeats(made)
     write_representations(made)
     return made

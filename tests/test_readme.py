@@ -17,7 +17,7 @@ SHORT = ["--limit", "48", "--limit-dev", "8", "--limit-test", "8", "--epochs", "
 CUT = {
     "train": SHORT,
     "sweep": SHORT,
-    "stability": ["--repeats", "2", "--limit", "4"],
+    "repeat": ["--repeats", "2", "--limit", "4"],
     "attack": ["--limit", "3"],
     "certify": ["--limit", "2", "--n0", "10", "--n", "40"],
     "benchmark": ["--dry-run"],
@@ -41,7 +41,7 @@ def test_readme_shows_the_verbs_that_work() -> None:
         "certify",
         "report",
         "sweep",
-        "stability",
+        "repeat",
     }
 
 

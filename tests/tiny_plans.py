@@ -30,6 +30,6 @@ def write_plan_inputs(folder: Path) -> dict[str, Any]:
         "certificates": [
             {"threat": "words", "for": ["rsmi"], "limit": 3, "n0": 8, "n": 40, "antonyms": False}
         ],
-        "stability": {"repeats": 2, "limit": 6, "for": ["rsmi"]},
+        "repeat": {"repeats": 2, "limit": 6, "for": ["rsmi"]},
         "representations": {"limit": 4},
     }

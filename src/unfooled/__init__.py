@@ -21,36 +21,75 @@ if TYPE_CHECKING:
     from unfooled.api.attack import attack
     from unfooled.api.certify import certify
     from unfooled.api.load import load, save, wrap
+    from unfooled.api.predict import predict
+    from unfooled.api.repeat import repeat
     from unfooled.api.report import report
+    from unfooled.api.represent import represent
     from unfooled.api.train import train
+    from unfooled.attacks.limits import Limits
+    from unfooled.attacks.tools import Tools
     from unfooled.benchmarks.benchmark import benchmark
+    from unfooled.benchmarks.sweep import sweep
+    from unfooled.certificates.procedure import Sampling
+    from unfooled.certificates.word_reader import Reading
+    from unfooled.data.inputs import Inputs
     from unfooled.predictors import Classifier
+    from unfooled.records.attack_report import AttackReport
+    from unfooled.records.certificate_report import CertificateReport
     from unfooled.records.prediction import Prediction
+    from unfooled.records.predictions import Predictions
+    from unfooled.records.repeat_report import RepeatReport
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
+    "AttackReport": "unfooled.records.attack_report",
+    "CertificateReport": "unfooled.records.certificate_report",
     "Classifier": "unfooled.predictors",
+    "Inputs": "unfooled.data.inputs",
+    "Limits": "unfooled.attacks.limits",
     "Prediction": "unfooled.records.prediction",
+    "Predictions": "unfooled.records.predictions",
+    "Reading": "unfooled.certificates.word_reader",
+    "RepeatReport": "unfooled.records.repeat_report",
+    "Sampling": "unfooled.certificates.procedure",
+    "Tools": "unfooled.attacks.tools",
     "attack": "unfooled.api.attack",
     "benchmark": "unfooled.benchmarks.benchmark",
     "certify": "unfooled.api.certify",
     "load": "unfooled.api.load",
+    "predict": "unfooled.api.predict",
+    "repeat": "unfooled.api.repeat",
     "report": "unfooled.api.report",
+    "represent": "unfooled.api.represent",
     "save": "unfooled.api.load",
+    "sweep": "unfooled.benchmarks.sweep",
     "train": "unfooled.api.train",
     "wrap": "unfooled.api.load",
 }
 
 __all__ = [
+    "AttackReport",
+    "CertificateReport",
     "Classifier",
+    "Inputs",
+    "Limits",
     "Prediction",
+    "Predictions",
+    "Reading",
+    "RepeatReport",
+    "Sampling",
+    "Tools",
     "__version__",
     "attack",
     "benchmark",
     "certify",
     "load",
+    "predict",
+    "repeat",
     "report",
+    "represent",
     "save",
+    "sweep",
     "train",
     "wrap",
 ]

@@ -19,15 +19,18 @@ import pytest
 from tiny_attacks import LABELS, Fill, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
 from tiny_runs import write_inputs
 from unfooled.api.attack import attack
-from unfooled.api.attack_work import AttackReport, Progress, read_attack
-from unfooled.api.inputs import Inputs, Reader, load_inputs
-from unfooled.attacks import Answer, Asked
-from unfooled.attacks.victims import FunctionVictim
+from unfooled.api.attack_work import Progress, read_attack
+from unfooled.api.inputs import load_inputs
+from unfooled.attacks import Answer, Asked, Limits
+from unfooled.attacks.tools import Tools
+from unfooled.attacks.victims import FunctionVictim, as_victim
+from unfooled.data.inputs import Inputs, LabelledInputs, Reader
 from unfooled.errors import DataError, UsageError, UserError
+from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import cut_short
 from unfooled.records.outcome import Outcome
 
-PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": {"validity": False}}
+PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": Tools(validity=False)}
 
 
 def victim(function: Callable[[Any], Any] = scores, **options: Any) -> FunctionVictim:
@@ -44,7 +47,7 @@ def data(tmp_path: Path) -> str:
 
 
 def test_function_is_attacked_and_every_success_fools_it(data: str) -> None:
-    report = attack(victim(), data=data, **PLAIN)
+    report = attack(victim(), inputs=Inputs(data=data), **PLAIN)
     counts = report.summary["counts"]
     assert counts["skipped"] == 8
     assert counts["success"] > 0 and counts["failed"] > 0
@@ -73,7 +76,7 @@ def test_bad_rows_are_refused_by_row_and_the_others_attacked(tmp_path: Path) -> 
     file = tmp_path / "bad.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines))
     out = tmp_path / "out"
-    report = attack(victim(), data=str(file), out=out, **PLAIN)
+    report = attack(victim(), inputs=Inputs(data=str(file)), out=out, **PLAIN)
     refused = {one.row: one for one in report.outcomes if one.status == "refused"}
     assert sorted(refused) == [2, 3, 4, 5, 6, 7]
     assert all(f"line {row}" in one.message for row, one in refused.items())
@@ -89,26 +92,29 @@ def test_bad_rows_are_refused_by_row_and_the_others_attacked(tmp_path: Path) -> 
 def test_file_without_any_usable_row_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("text,label\nfine,sideways\ndull,\n")
     with pytest.raises(DataError, match=r"no row can be used.*line 2.*sideways"):
-        attack(victim(), data=str(tmp_path / "bad.csv"), **PLAIN)
+        attack(victim(), inputs=Inputs(data=str(tmp_path / "bad.csv")), **PLAIN)
 
 
 def test_labels_may_be_numbers_and_a_bad_one_among_them_is_refused(tmp_path: Path) -> None:
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\nso flat,9\nso witty,1.0\n")
-    report = attack(victim(), data=str(tmp_path / "numbers.csv"), **PLAIN)
+    report = attack(victim(), inputs=Inputs(data=str(tmp_path / "numbers.csv")), **PLAIN)
     assert {one.row: one.truth for one in report.outcomes} == {2: 1, 3: 0, 4: None, 5: 1}
 
 
 def test_victim_without_label_names_takes_numbers_and_asks_for_names(tmp_path: Path, data: str) -> None:
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\n")
     nameless = FunctionVictim(scores)
-    assert attack(nameless, data=str(tmp_path / "numbers.csv"), **PLAIN).summary["sacc"]["value"] == 1
+    assert (
+        attack(nameless, inputs=Inputs(data=str(tmp_path / "numbers.csv")), **PLAIN).summary["sacc"]["value"]
+        == 1
+    )
     with pytest.raises(UsageError, match="--labels"):
-        attack(FunctionVictim(scores), data=data, **PLAIN)
+        attack(FunctionVictim(scores), inputs=Inputs(data=data), **PLAIN)
 
 
 def test_number_that_no_class_of_a_nameless_victim_has_is_refused(tmp_path: Path) -> None:
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\nso flat,2\nso witty,999\n")
-    report = attack(FunctionVictim(scores), data=str(tmp_path / "numbers.csv"), **PLAIN)
+    report = attack(FunctionVictim(scores), inputs=Inputs(data=str(tmp_path / "numbers.csv")), **PLAIN)
     refused = {one.row: one.message for one in report.outcomes if one.status == "refused"}
     assert sorted(refused) == [4, 5]
     assert "label 999 " in refused[5] and "2 classes" in refused[5]
@@ -120,7 +126,7 @@ def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) ->
     file = tmp_path / "some.csv"
     file.write_text("text,label\nso fine,up\nwill explode,down\nso dull,down\n")
     out = tmp_path / "out"
-    broken = attack(victim(spec="test"), data=str(file), out=out, **PLAIN)
+    broken = attack(victim(spec="test"), inputs=Inputs(data=str(file)), out=out, **PLAIN)
     assert {one.row: one.status for one in broken.outcomes if one.status == "error"} == {3: "error"}
     (error,) = (one for one in broken.outcomes if one.row == 3)
     assert "ValueError: boom" in error.message
@@ -132,7 +138,7 @@ def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) ->
         asked.extend(texts)
         return scores([text.replace("explode", "bore") for text in texts])
 
-    again = attack(victim(mended, spec="test"), data=str(file), out=out, **PLAIN)
+    again = attack(victim(mended, spec="test"), inputs=Inputs(data=str(file)), out=out, **PLAIN)
     assert again.summary["counts"]["error"] == 0
     assert asked[0] == "will explode" and not {"so fine", "so dull"} & set(asked)
     assert read_attack(out).summary == again.summary
@@ -140,20 +146,23 @@ def test_one_broken_example_is_recorded_and_tried_again_later(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("limits", "hit", "left"),
-    [({"time_cap": 5}, {"queries": 0, "time": 32}, 32), ({"query_budget": 3}, {"queries": 32, "time": 0}, 0)],
+    [
+        (Limits(time_cap=5), {"queries": 0, "time": 32}, 32),
+        (Limits(query_budget=3), {"queries": 32, "time": 0}, 0),
+    ],
     ids=["time", "queries"],
 )
 def test_what_the_time_ended_is_tried_again_and_what_the_queries_ended_is_not(
     tmp_path: Path,
     data: str,
     monkeypatch: pytest.MonkeyPatch,
-    limits: dict[str, Any],
+    limits: Limits,
     hit: dict[str, int],
     left: int,
 ) -> None:
     clock = itertools.count()
     monkeypatch.setattr("unfooled.attacks.scheduler.time.perf_counter", lambda: float(next(clock)))
-    wanted: dict[str, Any] = {"data": data, "limits": limits, **PLAIN}
+    wanted: dict[str, Any] = {"inputs": Inputs(data=data), "limits": limits, **PLAIN}
     out = tmp_path / "out"
     slow = attack(victim(spec="test"), out=out, **wanted, in_flight=1)
     assert slow.summary["limits_hit"] == hit
@@ -170,7 +179,12 @@ def test_outcome_of_a_journal_that_does_not_say_which_limit_ended_it_is_kept(
     tmp_path: Path, data: str
 ) -> None:
     out = tmp_path / "out"
-    wanted: dict[str, Any] = {"data": data, "out": out, "limits": {"query_budget": 3}, **PLAIN}
+    wanted: dict[str, Any] = {
+        "inputs": Inputs(data=data),
+        "out": out,
+        "limits": Limits(query_budget=3),
+        **PLAIN,
+    }
     first = attack(victim(spec="test"), **wanted)
     with sqlite3.connect(out / "journal.sqlite") as connection:
         connection.execute("UPDATE outcomes SET result = json_remove(result, '$.limit_hit')")
@@ -196,15 +210,15 @@ def test_unavailable_victim_ends_the_run_and_the_journal_is_kept(tmp_path: Path,
 
     out = tmp_path / "out"
     with pytest.raises(UserError, match="gone"):
-        attack(victim(failing, spec="test"), data=data, out=out, in_flight=4, **PLAIN)
+        attack(victim(failing, spec="test"), inputs=Inputs(data=data), out=out, in_flight=4, **PLAIN)
     partial = read_attack(out)
     assert partial.about["complete"] is False
     assert 0 < len(partial.outcomes) < 40
     seen: list[Progress] = []
-    resumed = attack(victim(spec="test"), data=data, out=out, on_progress=seen.append, **PLAIN)
+    resumed = attack(victim(spec="test"), inputs=Inputs(data=data), out=out, on_progress=seen.append, **PLAIN)
     assert seen[0].done == len(partial.outcomes)
     assert seen[-1].done == seen[-1].total == 40
-    assert timeless(resumed) == timeless(attack(victim(), data=data, **PLAIN))
+    assert timeless(resumed) == timeless(attack(victim(), inputs=Inputs(data=data), **PLAIN))
 
 
 def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> None:
@@ -215,16 +229,17 @@ def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> Non
         return scores(texts)
 
     out = tmp_path / "out"
-    first = attack(victim(counted, spec="test"), data=data, out=out, limit=10, **PLAIN)
+    first = attack(victim(counted, spec="test"), inputs=Inputs(data=data), out=out, limit=10, **PLAIN)
     assert len(first.outcomes) == 10
     asked.clear()
-    more = attack(victim(counted, spec="test"), data=data, out=out, limit=25, **PLAIN)
+    more = attack(victim(counted, spec="test"), inputs=Inputs(data=data), out=out, limit=25, **PLAIN)
     assert len(more.outcomes) == 25
     assert not {one.original[0] for one in first.outcomes} & set(asked)
     assert more.outcomes[:10] == first.outcomes
     asked.clear()
     assert (
-        attack(victim(counted, spec="test"), data=data, out=out, limit=10, **PLAIN).outcomes == first.outcomes
+        attack(victim(counted, spec="test"), inputs=Inputs(data=data), out=out, limit=10, **PLAIN).outcomes
+        == first.outcomes
     )
     assert asked == []
 
@@ -233,7 +248,7 @@ def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> Non
     "changed",
     [
         {"seed": 1},
-        {"limits": {"max_changed": 0.2}},
+        {"limits": Limits(max_changed=0.2)},
         {"recipe": Swap(replacement="stuff")},
         {"victim": victim(spec="other")},
     ],
@@ -241,10 +256,17 @@ def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> Non
 )
 def test_other_conditions_are_attacked_anew(tmp_path: Path, data: str, changed: dict[str, Any]) -> None:
     out = tmp_path / "out"
-    attack(victim(spec="test"), data=data, out=out, limit=5, **PLAIN)
+    attack(victim(spec="test"), inputs=Inputs(data=data), out=out, limit=5, **PLAIN)
     seen: list[Progress] = []
     arguments = {"victim": victim(spec="test"), **PLAIN, **changed}
-    attack(arguments.pop("victim"), data=data, out=out, limit=5, on_progress=seen.append, **arguments)
+    attack(
+        arguments.pop("victim"),
+        inputs=Inputs(data=data),
+        out=out,
+        limit=5,
+        on_progress=seen.append,
+        **arguments,
+    )
     assert seen[0].done == 0
 
 
@@ -252,10 +274,12 @@ def test_edited_row_is_attacked_anew_and_the_others_are_kept(tmp_path: Path) -> 
     file = tmp_path / "some.csv"
     file.write_text("text,label\nso fine,up\nso dull,down\nso witty,up\n")
     out = tmp_path / "out"
-    attack(victim(spec="test"), data=str(file), out=out, **PLAIN)
+    attack(victim(spec="test"), inputs=Inputs(data=str(file)), out=out, **PLAIN)
     file.write_text("text,label\nso fine,up\nso awful,down\nso witty,up\n")
     seen: list[Progress] = []
-    report = attack(victim(spec="test"), data=str(file), out=out, on_progress=seen.append, **PLAIN)
+    report = attack(
+        victim(spec="test"), inputs=Inputs(data=str(file)), out=out, on_progress=seen.append, **PLAIN
+    )
     assert seen[0].done == 2
     assert {one.original for one in report.outcomes} == {("so fine",), ("so awful",), ("so witty",)}
 
@@ -269,9 +293,11 @@ def test_victim_that_cannot_be_told_apart_is_never_resumed(tmp_path: Path, data:
             return [Answer(tuple(row), int(row[1] > 0.5)) for row in scores([a.query[0] for a in asked])]
 
     for unknown in (Nameless(), victim(lambda texts: scores(texts))):
-        attack(unknown, data=data, out=tmp_path / "out", limit=3, **PLAIN)
+        attack(unknown, inputs=Inputs(data=data), out=tmp_path / "out", limit=3, **PLAIN)
         seen: list[Progress] = []
-        attack(unknown, data=data, out=tmp_path / "out", limit=3, on_progress=seen.append, **PLAIN)
+        attack(
+            unknown, inputs=Inputs(data=data), out=tmp_path / "out", limit=3, on_progress=seen.append, **PLAIN
+        )
         assert seen[0].done == 0
 
 
@@ -315,15 +341,18 @@ def test_function_redefined_under_its_name_does_not_get_the_old_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[float], Any]
 ) -> None:
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
-    arguments: dict[str, Any] = {"data": str(tmp_path / "numbers.csv"), "out": tmp_path / "out", **PLAIN}
+    arguments: dict[str, Any] = {
+        "inputs": Inputs(data=str(tmp_path / "numbers.csv")),
+        "out": tmp_path / "out",
+        **PLAIN,
+    }
     answers = []
     for up in (0.9, 0.2):
         answers.append([one.first_label for one in attack(make(up), **arguments).outcomes])
     assert answers == [[1, 1], [0, 0]]
     assert "attacked anew" in capsys.readouterr().err
     # Whoever vouches for it by a name has the results back.
-    named = {"victim_options": {"spec": "my model"}, **arguments}
-    first, second = (attack(make(up), **named) for up in (0.9, 0.2))
+    first, second = (attack(as_victim(make(up), spec="my model"), **arguments) for up in (0.9, 0.2))
     assert first.outcomes == second.outcomes
 
 
@@ -335,7 +364,7 @@ def test_function_of_a_module_is_known_by_the_text_of_its_file(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
     (tmp_path / "front_of_victim.py").write_text("from back_of_victim import scores\n")
-    arguments: dict[str, Any] = {"data": "numbers.csv", "out": tmp_path / "out", **PLAIN}
+    arguments: dict[str, Any] = {"inputs": Inputs(data="numbers.csv"), "out": tmp_path / "out", **PLAIN}
     done = []
     for up in (0.75, 0.75, 0.25):
         (tmp_path / "back_of_victim.py").write_text(
@@ -358,7 +387,10 @@ def test_numbers_of_nameless_classes_stay_when_nothing_is_left_to_do(tmp_path: P
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\n")
     for _ in range(2):
         again = attack(
-            FunctionVictim(scores), data=str(tmp_path / "numbers.csv"), out=tmp_path / "out", **PLAIN
+            FunctionVictim(scores),
+            inputs=Inputs(data=str(tmp_path / "numbers.csv")),
+            out=tmp_path / "out",
+            **PLAIN,
         )
         assert again.labels == ("0", "1") == read_attack(tmp_path / "out").labels
 
@@ -366,7 +398,7 @@ def test_numbers_of_nameless_classes_stay_when_nothing_is_left_to_do(tmp_path: P
 @pytest.mark.parametrize("noisy", [False, True], ids=["fixed", "randomised"])
 def test_number_in_flight_changes_nothing(data: str, noisy: bool) -> None:
     reports = [
-        attack(NoisyVictim() if noisy else victim(), data=data, in_flight=number, **PLAIN)
+        attack(NoisyVictim() if noisy else victim(), inputs=Inputs(data=data), in_flight=number, **PLAIN)
         for number in (1, 3, 64)
     ]
     assert timeless(reports[0]) == timeless(reports[1]) == timeless(reports[2])
@@ -374,7 +406,7 @@ def test_number_in_flight_changes_nothing(data: str, noisy: bool) -> None:
 
 def test_success_against_a_randomised_victim_is_asked_for_again_with_fresh_keys(data: str) -> None:
     noisy = NoisyVictim()
-    report = attack(noisy, data=data, limits={"fresh_predictions": 25}, **PLAIN)
+    report = attack(noisy, inputs=Inputs(data=data), limits=Limits(fresh_predictions=25), **PLAIN)
     successes = [one for one in report.outcomes if one.status == "success"]
     assert successes and all(one.fresh_total == 25 for one in successes)
     assert len({one.key for one in noisy.asked}) == len(noisy.asked)
@@ -391,14 +423,21 @@ def test_interrupt_leaves_a_report_of_what_is_done(tmp_path: Path, data: str) ->
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        attack(victim(), data=data, out=tmp_path / "out", on_progress=stop, **PLAIN)
+        attack(victim(), inputs=Inputs(data=data), out=tmp_path / "out", on_progress=stop, **PLAIN)
     partial = json.loads((tmp_path / "out/attack.json").read_text())
     assert partial["complete"] is False
     assert partial["summary"]["examples"] == 7
 
 
 def test_report_says_how_to_make_it_again(tmp_path: Path, data: str) -> None:
-    attack(victim(spec="test"), data=data, out=tmp_path, seed=3, limits={"protect": ["film"]}, **PLAIN)
+    attack(
+        victim(spec="test"),
+        inputs=Inputs(data=data),
+        out=tmp_path,
+        seed=3,
+        limits=Limits(protect=["film"]),
+        **PLAIN,
+    )
     saved = json.loads((tmp_path / "attack.json").read_text())
     assert saved["seed"] == 3
     assert saved["recipe"]["settings"] == {"replacement": "thing"}
@@ -411,7 +450,7 @@ def test_report_says_how_to_make_it_again(tmp_path: Path, data: str) -> None:
 
 
 def test_obstinate_success_is_an_unchanged_answer(data: str) -> None:
-    report = attack(victim(), data=data, recipe=Stubborn(), tools={"validity": False})
+    report = attack(victim(), inputs=Inputs(data=data), recipe=Stubborn(), tools=Tools(validity=False))
     successes = [one for one in report.outcomes if one.status == "success"]
     assert successes and all(one.label == one.truth for one in successes)
     assert "unchanged" in report.summary["asr"]["meaning"]
@@ -424,14 +463,11 @@ def test_obstinate_success_is_an_unchanged_answer(data: str) -> None:
         ({"in_flight": 0}, "--in-flight"),
         ({"recipe": "textfoler"}, "textfooler"),
         ({"recipe": Peek()}, "gradients"),
-        ({"limits": {"max_changed": 2}}, "at most 1"),
-        ({"limits": {"protect_pattern": "("}}, "regular expression"),
-        ({"limits": {"sentence": "second"}}, "pairs"),
-        ({"tools": {"similarity": "word2vec"}}, "minilm"),
+        ({"limits": Limits(max_changed=2)}, "at most 1"),
+        ({"limits": Limits(sentence="second")}, "pairs"),
+        ({"tools": Tools(similarity="word2vec")}, "minilm"),
         ({"predictor": "vote"}, "Predictors"),
-        ({"victim_options": {"labels": ["a", "b"]}}, "victim already"),
-        ({"split": "tset"}, "dev"),
-        ({"data": None}, "--task NAME or --data FILE"),
+        ({"inputs": Inputs()}, "--task NAME or --data FILE"),
     ],
 )
 def test_wrong_use_is_refused_before_anything_is_asked(
@@ -441,14 +477,14 @@ def test_wrong_use_is_refused_before_anything_is_asked(
         raise AssertionError("asked")
 
     with pytest.raises(UsageError, match=said):
-        attack(victim(never), **{"data": data, "out": tmp_path / "out", **PLAIN, **options})
+        attack(victim(never), **{"inputs": Inputs(data=data), "out": tmp_path / "out", **PLAIN, **options})
     assert not (tmp_path / "out").exists()
 
 
 def test_export_has_one_row_an_example_in_every_format(tmp_path: Path, data: str) -> None:
     import pyarrow.parquet as parquet
 
-    report = attack(NoisyVictim(), data=data, **PLAIN)
+    report = attack(NoisyVictim(), inputs=Inputs(data=data), **PLAIN)
     for suffix in ("csv", "jsonl", "parquet"):
         report.export(tmp_path / f"results.{suffix}")
     with (tmp_path / "results.csv").open(newline="") as file:
@@ -474,7 +510,7 @@ def test_export_has_one_row_an_example_in_every_format(tmp_path: Path, data: str
 def test_every_success_is_judged_by_similarity_and_part_of_speech(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,label\na fine romance that rewards patience,up\na witty and lovely film,up\n")
-    report = attack(victim(), data=str(file), recipe="pwws")
+    report = attack(victim(), inputs=Inputs(data=str(file)), recipe="pwws")
     successes = [one for one in report.outcomes if one.status == "success"]
     assert successes
     for one in successes:
@@ -486,8 +522,8 @@ def test_every_success_is_judged_by_similarity_and_part_of_speech(tmp_path: Path
 
 @pytest.mark.network
 def test_task_labels_are_matched_by_name_or_by_number() -> None:
-    def inputs(*labels: str) -> Inputs:
-        return load_inputs(Reader(labels), None, task="spam", limit=20, columns={})
+    def inputs(*labels: str) -> LabelledInputs:
+        return load_inputs(Reader(labels), None, Inputs(task="spam"), limit=20)
 
     named = inputs("ham", "spam")
     assert named.names == ("ham", "spam") and 0 < sum(named.labels) < 20
@@ -513,11 +549,11 @@ def test_masked_language_model_is_fitted_to_the_attacked_texts_or_taken_by_name(
     named: list[Any] = []
     monkeypatch.setattr(masked_lm, "fit_masked_lm", lambda texts, **_: fitted.append(texts) or Model())
     monkeypatch.setattr(masked_lm, "load_masked_lm", lambda name, **_: named.append(name) or Model())
-    report = attack(victim(), data=data, recipe=Fill(), limit=4, tools={"validity": False})
+    report = attack(victim(), inputs=Inputs(data=data), recipe=Fill(), limit=4, tools=Tools(validity=False))
     assert {change.after for one in report.outcomes for change in one.changes} == {"word"}
     assert len(fitted) == 1 and len(fitted[0]) == 40 and not named
-    tools = {"validity": False, "masked_lm": "some/model"}
-    attack(victim(), data=data, recipe=Fill(), limit=4, tools=tools)
+    tools = Tools(validity=False, masked_lm="some/model")
+    attack(victim(), inputs=Inputs(data=data), recipe=Fill(), limit=4, tools=tools)
     assert named == ["some/model"] and len(fitted) == 1
 
 
@@ -536,7 +572,8 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
         right = answer.label == report.labels[outcome.truth or 0]
         assert (outcome.status == "skipped") is not right
     # A search in bfloat16 starts from the same first answers, and what it finds holds in float32.
-    rough = uf.attack(folder, limit=12, device="cpu", precision="bf16", out=tmp_path / "rough", **PLAIN)
+    searched = uf.load(folder, device="cpu", precision="bf16")
+    rough = uf.attack(searched, limit=12, device="cpu", out=tmp_path / "rough", **PLAIN)
     assert (report.about["victim"]["bf16"], rough.about["victim"]["bf16"]) == (False, True)
     firsts = [[(one.row, one.first_label, one.first_scores) for one in r.outcomes] for r in (report, rough)]
     assert firsts[0] == firsts[1]
@@ -545,18 +582,17 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
             (answer,) = uf.load(folder, device="cpu", precision="float32").predict(list(outcome.perturbed))
             assert answer.label == report.labels[outcome.label or 0] != report.labels[outcome.truth or 0]
     with pytest.raises(UsageError, match="precision must be auto, float32 or bf16"):
-        uf.attack(folder, precision="half", **PLAIN)
+        uf.load(folder, precision="half")
     # The same weights in memory are the same victim.
     seen: list[Progress] = []
     uf.attack(
         uf.load(folder, device="cpu", precision="float32"),
-        data=str(tmp_path / "reviews.csv"),
-        columns={"text_column": "review", "label_column": "stars"},
+        Inputs(data=str(tmp_path / "reviews.csv"), text_column="review", label_column="stars"),
         out=folder / "attacks/swap",
         limit=320,
         on_progress=seen.append,
         **PLAIN,
     )
     assert seen[0].done == 12
-    predicted = uf.attack(folder, limit=4, predictor="vote", predictor_settings={"sigma": 0.5}, **PLAIN)
+    predicted = uf.attack(folder, limit=4, predictor={"name": "vote", "sigma": 0.5}, **PLAIN)
     assert predicted.summary["randomised"] is True

@@ -19,6 +19,8 @@ from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack import attack
 from unfooled.api.attack_work import read_attack
+from unfooled.attacks.tools import Tools
+from unfooled.data.inputs import Inputs
 from unfooled.records.outcome import Outcome
 
 ROWS = 60
@@ -142,10 +144,9 @@ def test_killed_against_a_randomised_victim_it_ends_like_an_undisturbed_run(
     def attacked(out: str, in_flight: int) -> list[Outcome]:
         attack(
             "victim.py:noisy",
-            data="examples.csv",
-            recipe="deepwordbug",
-            settings={"max_distance": 4},
-            tools={"validity": False},
+            inputs=Inputs(data="examples.csv"),
+            recipe={"name": "deepwordbug", "max_distance": 4},
+            tools=Tools(validity=False),
             seed=5,
             in_flight=in_flight,
             out=out,

@@ -15,7 +15,9 @@ from unfooled.api.attack import attack
 from unfooled.api.attack_work import AttackReport
 from unfooled.attacks import RECIPES, make_recipe
 from unfooled.attacks.parts.constraints import fitted_to
+from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim
+from unfooled.data.inputs import Inputs
 from unfooled.settings import setting
 
 
@@ -46,9 +48,9 @@ def data(tmp_path: Path) -> str:
 
 
 def run(victim: Counted, data: str, recipe: Any, *, similarity: str = "minilm", **more: Any) -> AttackReport:
-    tools = {"validity": False, "similarity": similarity}
+    tools = Tools(validity=False, similarity=similarity)
     wrapped = FunctionVictim(victim, labels=LABELS, spec="tiny:scores")
-    return attack(wrapped, data=data, recipe=recipe, tools=tools, **more)
+    return attack(wrapped, inputs=Inputs(data=data), recipe=recipe, tools=tools, **more)
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,16 @@ from unfooled.api.certify_work import CertifyProgress, read_certificates
 from unfooled.api.load import load, save
 from unfooled.api.victim import classifier_identity
 from unfooled.certificates.distances import distances
+from unfooled.certificates.procedure import Sampling
 from unfooled.certificates.smoothing import embedding_table
+from unfooled.certificates.word_reader import Reading
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Plain, RandomWordMask, SynonymVote, TwoStep, Vote
 
 NOISY = Vote(sigma=0.3, noise_layers=("embeddings",))
-QUICK: dict[str, Any] = {"n": 200, "antonyms": False}
+QUICK: dict[str, Any] = {"sampling": Sampling(n=200), "reading": Reading(antonyms=False)}
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +84,10 @@ def test_every_threat_gives_certificates_in_words(
         predictor = SynonymVote(table=table)
     report = certify(
         deployed(model, predictor),
-        [*TEXTS, " "],
+        Inputs(texts=[*TEXTS, " "], labels=["up"] * 9),
         threat=threat,
-        adaptive=adaptive,
-        labels=["up"] * 9,
-        **QUICK,
+        sampling=Sampling(n=200, adaptive=adaptive),
+        reading=Reading(antonyms=False),
     )
     assert [one.status for one in report][-1] == "refused" and "empty" in report[8].message
     assert report.summary["counts"]["certified"] > 0
@@ -108,7 +110,7 @@ def test_pairs_are_certified_and_their_words_counted_together(model: TextModel, 
         (SynonymVote(table=table), "synonyms"),
     ):
         clf = deployed(model, predictor, task={"kind": "pair"})
-        report = certify(clf, list(TEXTS), second, threat=threat, **QUICK)
+        report = certify(clf, Inputs(texts=TEXTS, pairs=second), threat=threat, **QUICK)
         assert report.summary["counts"]["refused"] == 0
         assert all(len(one.texts) == 2 for one in report)
 
@@ -117,7 +119,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = str(run.parent / "rows.csv")
-    whole = certify(run, data=data, out=run.parent / "whole", **QUICK)
+    whole = certify(run, inputs=Inputs(data=data), out=run.parent / "whole", **QUICK)
     seen: list[CertifyProgress] = []
 
     def stop(progress: CertifyProgress) -> None:
@@ -126,12 +128,12 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(run, data=data, on_progress=stop, in_flight=2, **QUICK)
+        certify(run, inputs=Inputs(data=data), on_progress=stop, **QUICK)
     partial = read_certificates(run / "certificates" / "l2")
     assert not partial.about["complete"] and len(partial) == 4
 
     again: list[CertifyProgress] = []
-    report = certify(run, data=data, on_progress=again.append, **QUICK)
+    report = certify(run, inputs=Inputs(data=data), on_progress=again.append, **QUICK)
     assert again[0].done == 4 and again[-1].done == again[-1].total == 9
     strip = [{**one.to_dict(), "seconds": 0} for one in report]
     assert strip == [{**one.to_dict(), "seconds": 0} for one in whole]
@@ -142,7 +144,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
         raise AssertionError("sampled again")
 
     monkeypatch.setattr(certify_module, "sample_votes", never)
-    assert certify(run, data=data, **QUICK).certificates == report.certificates
+    assert certify(run, inputs=Inputs(data=data), **QUICK).certificates == report.certificates
 
 
 def test_other_conditions_are_never_mixed(run: Path) -> None:
@@ -151,21 +153,25 @@ def test_other_conditions_are_never_mixed(run: Path) -> None:
     for changes in (
         {},
         {"seed": 1},
-        {"n": 300},
-        {"alpha": 0.01},
+        {"sampling": Sampling(n=300)},
+        {"sampling": Sampling(n=200, alpha=0.01)},
         {"threat": "linf"},
-        {"settings": {"sigma": 0.2}},
+        {"predictor": {"sigma": 0.2}},
     ):
         seen: list[int] = []
         certify(
-            run, data=data, out=out, on_progress=lambda p, s=seen: s.append(p.done), **{**QUICK, **changes}
+            run,
+            inputs=Inputs(data=data),
+            out=out,
+            on_progress=lambda p, s=seen: s.append(p.done),
+            **{**QUICK, **changes},
         )
         starts.append(seen[0])
     assert starts == [1] * 6  # the refused row alone
 
 
 def test_bad_rows_are_refused_and_the_others_certified(run: Path) -> None:
-    report = certify(run, data=str(run.parent / "rows.csv"), **QUICK)
+    report = certify(run, inputs=Inputs(data=str(run.parent / "rows.csv")), **QUICK)
     assert report.summary["counts"]["refused"] == 1
     assert report.summary["certified_accuracy"]["n"] == 8 and report.summary["labelled"]
     assert "sideways" in report[8].message
@@ -199,20 +205,27 @@ def test_what_cannot_be_certified_is_refused_with_the_reason_and_the_remedy(
     ("changes", "match"),
     [
         ({"bounds": ["laplace"]}, "no bound for l2 'laplace'"),
-        ({"n": 0}, "n must be at least 1"),
-        ({"alpha": 2.0}, "alpha must be at most"),
-        ({"radius": float("nan")}, "finite"),
-        ({"labels": ["sideways"]}, "no label 'sideways'"),
-        ({"labels": ["up", "up"]}, "1 texts but 2 labels"),
-        ({"threat": "words", "radius": 0.5}, "counts words"),
-        ({"threat": "words", "substitutes": "wordnet"}, "reads an l2 radius"),
-        ({"in_flight": 0}, "in-flight must be at least 1"),
+        ({"inputs": Inputs(texts=["a film"], labels=["sideways"])}, "no label 'sideways'"),
+        ({"inputs": Inputs(texts=["a film"], labels=["up", "up"])}, "1 texts but 2 labels"),
+        ({"threat": "words", "sampling": Sampling(radius=0.5)}, "counts words"),
+        ({"threat": "words", "reading": Reading(substitutes="wordnet")}, "reads an l2 radius"),
+        ({"limit": 0}, "limit must be at least 1"),
     ],
 )
 def test_wrong_settings_are_told(model: TextModel, changes: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
-        certify(deployed(model, NOISY), ["a good film"], **{**QUICK, **changes})
-    with pytest.raises(UsageError, match="list of texts"):
+        certify(deployed(model, NOISY), **{"inputs": ["a good film"], **QUICK, **changes})
+
+
+def test_wrong_numbers_of_draws_and_inputs_that_are_no_list_are_told(model: TextModel) -> None:
+    for wrong, match in (
+        ({"n": 0}, "n must be at least 1"),
+        ({"alpha": 2.0}, "alpha must be at most"),
+        ({"radius": float("nan")}, "finite"),
+    ):
+        with pytest.raises(UsageError, match=match):
+            Sampling(**wrong)
+    with pytest.raises(UsageError, match="put it in brackets"):
         certify(deployed(model, NOISY), "a good film", **QUICK)
     with pytest.raises(UserError, match="no text"):
         certify(deployed(model, NOISY), [], **QUICK)
@@ -235,7 +248,7 @@ def test_notes_say_what_the_certificate_is_not_about(model: TextModel) -> None:
 def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextModel) -> None:
     plain = deployed(model, Plain(), defence="noise-augment")
     given = {"sigma": 0.3, "noise_layers": ["embeddings"], "masking": "none"}
-    report = certify(plain, ["a good film"], predictor="vote", settings=given, **QUICK)
+    report = certify(plain, ["a good film"], predictor={"name": "vote", **given}, **QUICK)
     assert "another predictor (vote, sigma=0.3" in report.notes[0] and "own 'plain'" in report.notes[0]
     assert report.about["other_predictor"].startswith("vote, sigma=0.3")
     own = deployed(model, NOISY, defence="noise-augment")
@@ -244,7 +257,7 @@ def test_certificates_of_a_predictor_that_is_not_deployed_say_so(model: TextMode
         ({"sigma": 0.3}, ""),  # as it is
         ({"votes": 50, "abstain_below": 0.6}, ""),  # how many votes are counted is not certified
     ):
-        report = certify(own, ["a good film"], settings=settings, **QUICK)
+        report = certify(own, ["a good film"], predictor=settings, **QUICK)
         assert report.about["other_predictor"] == told and bool(report.notes) is bool(told)
 
 
@@ -258,7 +271,11 @@ def test_a_mean_of_scores_is_not_the_majority_that_is_certified(model: TextModel
 def test_words_that_nothing_replaces_are_not_certified_words(model: TextModel, table: str) -> None:
     clf = deployed(model, SynonymVote(table=table), defence="safer")
     one, two, none = certify(
-        clf, ["this long old film", "good film", "people of war"], threat="synonyms", n=500, antonyms=False
+        clf,
+        ["this long old film", "good film", "people of war"],
+        threat="synonyms",
+        sampling=Sampling(n=500),
+        reading=Reading(antonyms=False),
     )
     assert [found.words_substitutable for found in (one, two, none)] == [1, 2, 0]
     assert one.radius <= 1 and two.radius <= 2 and none.radius == 0
@@ -274,15 +291,15 @@ def test_a_secret_seed_is_kept_for_those_who_go_on(run: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(run, data=data, out=out, seed=None, on_progress=stop, **QUICK)
+        certify(run, inputs=Inputs(data=data), out=out, seed=None, on_progress=stop, **QUICK)
     seed = json.loads((out / "certificate.json").read_text())["seed"]
     seen: list[CertifyProgress] = []
-    report = certify(run, data=data, out=out, seed=None, on_progress=seen.append, **QUICK)
+    report = certify(run, inputs=Inputs(data=data), out=out, seed=None, on_progress=seen.append, **QUICK)
     assert seen[0].done == 4 and report.about["seed"] == seed
     assert read_certificates(out).certificates == report.certificates
-    again = certify(run, data=data, out=run.parent / "known", seed=seed, **QUICK)
+    again = certify(run, inputs=Inputs(data=data), out=run.parent / "known", seed=seed, **QUICK)
     assert [one.votes for one in again] == [one.votes for one in report]
-    other = certify(run, data=data, out=run.parent / "other", seed=None, **QUICK)
+    other = certify(run, inputs=Inputs(data=data), out=run.parent / "other", seed=None, **QUICK)
     assert other.about["seed"] != seed
 
 
@@ -291,7 +308,7 @@ def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: p
     for version in (2, 3):
         monkeypatch.setattr(certify_module, "CODE_VERSION", version)
         first: list[int] = []
-        certify(run, data=data, on_progress=lambda p, f=first: f.append(p.done), **QUICK)
+        certify(run, inputs=Inputs(data=data), on_progress=lambda p, f=first: f.append(p.done), **QUICK)
         seen.append(first[0])
     assert seen == [1, 1]  # the refused row alone
 
@@ -318,7 +335,12 @@ def test_all_bounds_come_from_the_same_votes(model: TextModel) -> None:
 def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextModel, table: str) -> None:
     """«zzz» has three tokens, so it is not covered and not counted."""
     clf = deployed(model, Vote(sigma=40.0, noise_layers=("embeddings",)))
-    report = certify(clf, ["a good film", "dull film", "war"], substitutes=table, n=2000, antonyms=False)
+    report = certify(
+        clf,
+        ["a good film", "dull film", "war"],
+        sampling=Sampling(n=2000),
+        reading=Reading(substitutes=table, antonyms=False),
+    )
     vectors = embedding_table(model)
 
     def ids(text: str) -> tuple[int, ...]:
@@ -344,8 +366,12 @@ def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextModel,
 @pytest.mark.network
 def test_antonyms_inside_the_certificate_are_counted(model: TextModel) -> None:
     texts = ["a good film", "the long day"]
-    loud = certify(deployed(model, Vote(sigma=40.0, noise_layers=("embeddings",))), texts, n=2000)
-    quiet = certify(deployed(model, Vote(sigma=0.01, noise_layers=("embeddings",))), texts, n=200)
+    loud = certify(
+        deployed(model, Vote(sigma=40.0, noise_layers=("embeddings",))), texts, sampling=Sampling(n=2000)
+    )
+    quiet = certify(
+        deployed(model, Vote(sigma=0.01, noise_layers=("embeddings",))), texts, sampling=Sampling(n=200)
+    )
     for one in loud:
         if one.status == "certified":
             assert 0 < one.antonyms_inside <= one.antonyms_considered  # type: ignore[operator]
@@ -355,7 +381,10 @@ def test_antonyms_inside_the_certificate_are_counted(model: TextModel) -> None:
     assert loud.summary["obstinacy"]["texts"]["count"] > 0
     # Any word may be replaced: then every antonym lies inside, whatever its tokens.
     words = certify(
-        deployed(model, RandomWordMask(kept=1)), ["good film of the long war so bad"], threat="words", n=500
+        deployed(model, RandomWordMask(kept=1)),
+        ["good film of the long war so bad"],
+        threat="words",
+        sampling=Sampling(n=500),
     )
     if words[0].radius >= 1:
         assert words[0].antonyms_inside == words[0].antonyms_considered > 0

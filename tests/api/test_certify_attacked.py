@@ -17,7 +17,9 @@ from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe
 from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.victims.classifier import ClassifierVictim
 from unfooled.certificates.distances import distances
+from unfooled.certificates.procedure import Sampling
 from unfooled.certificates.smoothing import embedding_table
+from unfooled.certificates.word_reader import Reading
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.substitution import load_table
 from unfooled.lexicon.tagger import Tag
@@ -117,7 +119,9 @@ class Majority(ClassifierVictim):
 
 def test_certified_words_hold(model: TextModel) -> None:
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
-    report = certify(clf, texts(40), threat="words", n=2000, antonyms=False)
+    report = certify(
+        clf, texts(40), threat="words", sampling=Sampling(n=2000), reading=Reading(antonyms=False)
+    )
     best = [one for one in report if one.radius >= 1]
     assert len(best) >= 5
     inside = attacked(Majority(clf), best, [one.radius for one in best])
@@ -164,7 +168,7 @@ def test_a_ball_read_as_words_holds(near: Path) -> None:
     clf = Classifier(model, Vote(sigma=1.3, noise_layers=("embeddings",), votes=25), labels=["down", "up"])
     rng = np.random.default_rng(3)
     alike = [" ".join(rng.choice(CONTENT[side::2], CHANGEABLE)) for side in (0, 1) for _ in range(4)]
-    report = certify(clf, alike, n=3000, substitutes=str(near), antonyms=False)
+    report = certify(clf, alike, sampling=Sampling(n=3000), reading=Reading(str(near), False))
     best = [one for one in report if one.words_covered]
     assert len(best) >= 6 and {one.label for one in best} == {"down", "up"}
     vectors, victim = embedding_table(model), ClassifierVictim(clf)

@@ -10,12 +10,14 @@ from scipy.stats import norm
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
+from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.word_reader import Reading
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 from unfooled.predictors.registry import make_predictor
 
-QUICK: dict[str, Any] = {"n": 200, "antonyms": False}
+QUICK: dict[str, Any] = {"sampling": Sampling(n=200), "reading": Reading(antonyms=False)}
 SHARP = CertifiedMasked(sigma=0.3, masked_tokens=1, threat="each-word")
 
 
@@ -37,7 +39,12 @@ def test_the_radius_is_that_of_all_words_together_over_the_root_of_their_number(
 ) -> None:
     texts = [text for text in TEXTS if " " in text]
     report = certify(
-        deployed(model, predictor), texts, threat="each-word", bounds=["gaussian"], adaptive=adaptive, **QUICK
+        deployed(model, predictor),
+        texts,
+        threat="each-word",
+        bounds=["gaussian"],
+        sampling=Sampling(n=200, adaptive=adaptive),
+        reading=Reading(antonyms=False),
     )
     assert report.notes == [] and report.summary["counts"]["certified"] > 0
     from unfooled.statistics.bounds import gaussian_l2

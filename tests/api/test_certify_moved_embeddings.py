@@ -18,6 +18,8 @@ from torch.nn import functional as F
 
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
+from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.word_reader import Reading
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 from unfooled.predictors.smoothing import ESTIMATE, EmbeddingNoise, masked_average
@@ -162,7 +164,7 @@ def test_no_move_inside_the_ball_flips_the_majority(model: TextModel, predictor:
     rng = np.random.default_rng(1)
     texts = [" ".join(rng.choice(WORDS, 8)) for _ in range(6)]
     clf = Classifier(model, predictor, labels=["down", "up"])
-    report = certify(clf, texts, threat=threat, n=1000, antonyms=False)
+    report = certify(clf, texts, threat=threat, sampling=Sampling(n=1000), reading=Reading(antonyms=False))
     # Not so sure that no small move could matter.
     one = max((c for c in report if c.status == "certified"), key=lambda c: (c.p_top < 0.95, c.p_top))
     assert one.radius > 0

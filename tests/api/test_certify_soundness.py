@@ -12,6 +12,8 @@ import torch
 
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
+from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.word_reader import Reading
 from unfooled.lexicon.substitution import load_table
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, SynonymVote
@@ -48,7 +50,7 @@ def test_any_replacement_of_certified_words(model: TextModel) -> None:
     """One word of eight is shown, so the smoothed classifier is the majority of eight known answers."""
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
     texts = eight_words(30)
-    report = certify(clf, texts, threat="words", n=2000, antonyms=False)
+    report = certify(clf, texts, threat="words", sampling=Sampling(n=2000), reading=Reading(antonyms=False))
     best = sorted((one for one in report if one.radius >= 1), key=lambda one: -one.radius)[:4]
     assert len(best) == 4
     strange = ["q" * 30, "☃", "[MASK]", "\u200b", "GOOD!!", "0"]
@@ -99,7 +101,11 @@ def test_any_allowed_synonyms(model: TextModel, tmp_path: Path) -> None:
     base = ["good film is old", "bad story was long", "old film of good war", "great movie but bad plot"]
     texts = [f"{start} {text}" for start in ("a", "the", "this", "not") for text in base]
     certified = [
-        one for one in certify(clf, texts, threat="synonyms", n=2000, antonyms=False) if one.radius >= 1
+        one
+        for one in certify(
+            clf, texts, threat="synonyms", sampling=Sampling(n=2000), reading=Reading(antonyms=False)
+        )
+        if one.radius >= 1
     ]
     assert {one.radius for one in certified} & {1, 2, 3}  # some, and not only trivial ones
     rng = np.random.default_rng(2)

@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerFast
 from tiny_models import tiny_classifier, tiny_model
 from unfooled.api.certify import certify
 from unfooled.certificates.distances import distances, words_covered
+from unfooled.certificates.procedure import Sampling
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.certificates.word_reader import WordReader, written
 from unfooled.lexicon.substitution import SubstitutionTable
@@ -164,7 +165,7 @@ def test_antonyms_inside_the_certificate_are_counted(monkeypatch: pytest.MonkeyP
         certify(
             Classifier(model, Vote(sigma=sigma, noise_layers=("embeddings",)), labels=["down", "up"]),
             texts,
-            n=1000,
+            sampling=Sampling(n=1000),
         )
         for sigma in (60.0, 0.01)
     )

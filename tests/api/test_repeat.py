@@ -1,4 +1,4 @@
-"""Stability: the same repeats whatever happens in between, and the statistics of them."""
+"""Repeated evaluation: the same repeats whatever happens in between, and the statistics of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import pytest
 import unfooled as uf
 from child_processes import start
 from tiny_runs import write_inputs
-from unfooled.api.repeat import stability
+from unfooled.api.repeat import repeat
 from unfooled.cli import main
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UserError
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.predictors.randomness import is_random
@@ -31,7 +32,7 @@ SIZE: dict[str, Any] = {"repeats": 6, "limit": 20}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hardly trained and very noisy: its answers vary."""
-    folder = tmp_path_factory.mktemp("stability")
+    folder = tmp_path_factory.mktemp("repeat")
     uf.train(
         folder / "run",
         **write_inputs(folder),
@@ -48,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return stability(run, out=tmp_path_factory.mktemp("measured"), **SIZE)
+    return repeated(run, out=tmp_path_factory.mktemp("measured"), **SIZE)
 
 
 def timeless(report: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +69,10 @@ def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seeds
 
 
+def repeated(run: Path, **options: Any) -> dict[str, Any]:
+    return repeat(run, **options).to_dict()
+
+
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     """The exit code of ``unfooled`` with these arguments, run in this process."""
     monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
@@ -85,8 +90,8 @@ def test_repeats_are_the_deployed_predictors_answers_under_consecutive_seeds(
         run.parent / "reviews.csv", text_column="review", label_column="stars", limit_test=SIZE["limit"]
     ).test
     classifier = uf.load(run, device="cpu")
-    for repeat, accuracy in enumerate(measured["accuracies"]):
-        answers = classifier.predict(split["text"], seed=repeat)
+    for number, accuracy in enumerate(measured["accuracies"]):
+        answers = classifier.predict(split["text"], seed=number)
         right = [a.label == classifier.labels[g] for a, g in zip(answers, split["label"], strict=True)]
         assert accuracy == sum(right) / len(right)
     assert [one["row"] for one in measured["per_input"]] == list(split["row"])
@@ -110,39 +115,39 @@ def test_statistics_follow_from_the_accuracies_and_counts(measured: dict[str, An
 
 
 def test_the_same_measurement_twice_is_the_same(run: Path, measured: dict[str, Any], tmp_path: Path) -> None:
-    assert timeless(stability(run, out=tmp_path, **SIZE)) == timeless(measured)
+    assert timeless(repeated(run, out=tmp_path, **SIZE)) == timeless(measured)
 
 
 def test_finished_repeats_are_kept_and_more_of_them_extend_the_journal(
     run: Path, measured: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds = count_calls(monkeypatch)
-    stability(run, out=tmp_path, repeats=4, limit=SIZE["limit"])
-    report = stability(run, out=tmp_path, **SIZE)
+    repeated(run, out=tmp_path, repeats=4, limit=SIZE["limit"])
+    report = repeated(run, out=tmp_path, **SIZE)
     assert seeds == [0, 1, 2, 3, 4, 5]
     assert timeless(report) == timeless(measured)
-    assert stability(run, out=tmp_path, **SIZE) == report
+    assert repeated(run, out=tmp_path, **SIZE) == report
     assert len(seeds) == 6
 
 
 def test_other_seed_inputs_or_predictor_are_measured_anew(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stability(run, out=tmp_path, repeats=1, limit=8)
+    repeated(run, out=tmp_path, repeats=1, limit=8)
     seeds = count_calls(monkeypatch)
-    stability(run, out=tmp_path, repeats=1, limit=8, seed=5)
-    stability(run, out=tmp_path, repeats=1, limit=7)
-    stability(run, out=tmp_path, repeats=1, limit=8, settings={"sigma": 0.5})
-    stability(run, out=tmp_path, repeats=1, limit=8, predictor="sequential")
-    stability(run, out=tmp_path, repeats=1, limit=8, split="dev")
+    repeated(run, out=tmp_path, repeats=1, limit=8, seed=5)
+    repeated(run, out=tmp_path, repeats=1, limit=7)
+    repeated(run, out=tmp_path, repeats=1, limit=8, predictor={"sigma": 0.5})
+    repeated(run, out=tmp_path, repeats=1, limit=8, predictor="sequential")
+    repeated(run, out=tmp_path, repeats=1, limit=8, inputs=Inputs(split="dev"))
     assert seeds == [5, 0, 0, 0, 0]
 
 
 def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_path: Path) -> None:
     size = {"repeats": 60, "limit": 20}
-    arguments = ["stability", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]
+    arguments = ["repeat", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]
     process = start([sys.executable, "-m", "unfooled", *map(str, arguments)], stderr=subprocess.DEVNULL)
-    journal = tmp_path / "a/stability.sqlite"
+    journal = tmp_path / "a/journal.sqlite"
     deadline = time.monotonic() + 120
     while _repeats_in(journal) < 3:
         assert process.poll() is None, "the process ended before it could be killed"
@@ -152,13 +157,13 @@ def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_
     process.wait()
     kept = _repeats_in(journal)
     assert 3 <= kept < 60
-    assert not (tmp_path / "a/stability.json").exists()
+    assert not (tmp_path / "a/repeat.json").exists()
     begun: list[int] = []
-    resumed = stability(
-        run, out=tmp_path / "a", device="cpu", on_repeat=lambda done, _: begun.append(done), **size
+    resumed = repeated(
+        run, out=tmp_path / "a", device="cpu", on_progress=lambda done, _: begun.append(done), **size
     )
     assert begun[0] == kept
-    assert timeless(resumed) == timeless(stability(run, out=tmp_path / "b", device="cpu", **size))
+    assert timeless(resumed) == timeless(repeated(run, out=tmp_path / "b", device="cpu", **size))
 
 
 def _repeats_in(journal: Path) -> int:
@@ -179,8 +184,8 @@ def test_interrupt_leaves_the_statistics_of_what_is_done(run: Path, tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stability(run, out=tmp_path, on_repeat=stop, **SIZE)
-    partial = json.loads((tmp_path / "stability.json").read_text())
+        repeated(run, out=tmp_path, on_progress=stop, **SIZE)
+    partial = json.loads((tmp_path / "repeat.json").read_text())
     assert partial["complete"] is False
     assert partial["repeats"] == 2
 
@@ -189,11 +194,11 @@ def test_deterministic_predictor_is_measured_once_and_said_not_to_vary(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seeds = count_calls(monkeypatch)
-    arguments = ["stability", run, "--predictor", "plain", "--repeats", 9, "--out", tmp_path]
+    arguments = ["repeat", run, "--predictor", "plain", "--repeats", 9, "--out", tmp_path]
     assert command(monkeypatch, *arguments) == 0
     assert "nothing varies" in capsys.readouterr().out
     assert seeds == [0]
-    report = json.loads((tmp_path / "stability.json").read_text())
+    report = json.loads((tmp_path / "repeat.json").read_text())
     assert report["random"] is False and report["complete"] is True
     assert report["accuracies"] == [report["accuracy"]["mean"]] * 9
     assert report["accuracy"]["std"] == 0
@@ -227,14 +232,14 @@ def test_command_shows_the_numbers_and_a_histogram(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    arguments = ["stability", run, "--repeats", 6, "--limit", 20, "--out", tmp_path]
+    arguments = ["repeat", run, "--repeats", 6, "--limit", 20, "--out", tmp_path]
     assert command(monkeypatch, *arguments) == 0
     shown = capsys.readouterr().out
     assert f"{measured['accuracy']['mean']:.4f} ± {measured['accuracy']['std']:.4f}" in shown
     assert "█" in shown
     assert command(monkeypatch, *arguments, "--json") == 0
     report = json.loads(capsys.readouterr().out)
-    assert report == json.loads((tmp_path / "stability.json").read_text())
+    assert report == json.loads((tmp_path / "repeat.json").read_text())
     assert timeless(report) == timeless(measured)
 
 
@@ -242,7 +247,7 @@ def test_command_shows_the_numbers_and_a_histogram(
 def test_every_row_of_a_labelled_file_is_used(run: Path, tmp_path: Path, labels: tuple[str, str]) -> None:
     file = tmp_path / "attacked.csv"
     file.write_text(f"text,label\nthe film is fine,{labels[0]}\na dull story,{labels[1]}\n")
-    report = stability(run, data=str(file), out=tmp_path, repeats=2)
+    report = repeated(run, inputs=Inputs(data=str(file)), out=tmp_path, repeats=2)
     assert report["inputs"] == 2
     assert sorted(one["row"] for one in report["per_input"]) == [2, 3]
     expected = {"1": "up", "0": "down"}
@@ -251,8 +256,8 @@ def test_every_row_of_a_labelled_file_is_used(run: Path, tmp_path: Path, labels:
 
 
 def test_run_folder_takes_the_result_when_no_other_is_named(run: Path) -> None:
-    stability(run, repeats=1, limit=4)
-    assert (run / "stability/stability.json").is_file()
+    repeated(run, repeats=1, limit=4)
+    assert (run / "repeats/repeat.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -279,7 +284,7 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
     code: int,
     said: str,
 ) -> None:
-    assert command(monkeypatch, "stability", run, "--out", tmp_path / "out", *options) == code
+    assert command(monkeypatch, "repeat", run, "--out", tmp_path / "out", *options) == code
     captured = capsys.readouterr()
     assert said in " ".join(captured.err.split())
     assert captured.out == ""
@@ -289,13 +294,13 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
 def test_file_with_other_labels_is_refused_by_line(run: Path, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("text,label\nfine,up\nodd,sideways\n")
     with pytest.raises(UserError, match="line 3: unknown label 'sideways'"):
-        stability(run, data=str(tmp_path / "other.csv"), out=tmp_path, repeats=1)
+        repeated(run, inputs=Inputs(data=str(tmp_path / "other.csv")), out=tmp_path, repeats=1)
 
 
 def test_damaged_journal_is_named_with_the_remedy(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "stability.sqlite").write_bytes(b"not a database" * 100)
-    with pytest.raises(UserError, match=r"stability\.sqlite.*delete the file"):
-        stability(run, out=tmp_path, repeats=1)
+    (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(UserError, match=r"journal\.sqlite.*delete the file"):
+        repeated(run, out=tmp_path, repeats=1)
 
 
 def test_abstention_is_an_answer_of_its_own_and_never_correct() -> None:

@@ -20,10 +20,12 @@ from unfooled.api.attack_work import REPORT as ATTACK
 from unfooled.api.load import load, save, wrap
 from unfooled.api.represent import REPORT, represent
 from unfooled.api.victim import classifier_identity
+from unfooled.attacks.tools import Tools
 from unfooled.cli import app
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
+from unfooled.files import write_json
 from unfooled.records.outcome import Outcome
-from unfooled.storage.files import write_json
 from unfooled.storage.journal import open_journal
 
 LABELS = ("down", "up")
@@ -228,7 +230,13 @@ def test_command_shows_what_real_attacks_did(run: Path) -> None:
     rows = "".join(f'"{text}",{answer.label}\n' for text, answer in zip(TEXTS, answers, strict=True))
     (run / "own.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     for recipe in (Swap(replacement="awful"), Stubborn(replacement="fine")):
-        attack(run, data=str(run / "own.csv"), recipe=recipe, tools={"validity": False}, device="cpu")
+        attack(
+            run,
+            inputs=Inputs(data=str(run / "own.csv")),
+            recipe=recipe,
+            tools=Tools(validity=False),
+            device="cpu",
+        )
     result = CliRunner().invoke(app, ["represent", str(run), "--device", "cpu", "--json"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)

@@ -88,11 +88,11 @@ def test_every_cell_leaves_its_file_where_the_run_keeps_it(finished: Path) -> No
         assert read(run / "attacks/swap/attack.json")["complete"]
         assert read(run / "representations.json")["layers"][0] == "embeddings"
     assert read(finished / "runs" / RSMI / "certificates/words/certificate.json")["complete"]
-    assert read(finished / "runs" / RSMI / "stability.json")["repeats"] == 2
+    assert read(finished / "runs" / RSMI / "repeats/repeat.json")["repeats"] == 2
     assert (finished / "report.html").stat().st_size > 1000
     state = state_of(finished)
     assert state["counts"] == {"done": 8, "failed": 0, "running": 0, "pending": 0}
-    kinds = ["train"] * 2 + ["attack"] * 2 + ["certify", "stability"] + ["representations"] * 2
+    kinds = ["train"] * 2 + ["attack"] * 2 + ["certify", "repeat"] + ["representations"] * 2
     assert [one["kind"] for one in state["cells"]] == kinds
     assert all(one["seconds"] > 0 and one["message"] == "" for one in state["cells"])
 
@@ -110,7 +110,7 @@ def test_model_starts_from_the_run_it_names(finished: Path) -> None:
 def test_predictor_under_attack_is_the_plans_and_the_runs_own_elsewhere(finished: Path) -> None:
     run = finished / "runs" / RSMI
     assert read(run / "attacks/swap/attack.json")["victim"]["predictor"]["output"] == "mean-logit"
-    assert read(run / "stability.json")["predictor"]["output"] == "vote"
+    assert read(run / "repeats/repeat.json")["predictor"]["output"] == "vote"
 
 
 def test_table_has_the_figures_of_the_files(finished: Path, plan: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ def test_table_has_the_figures_of_the_files(finished: Path, plan: dict[str, Any]
         assert (figure["mean"], figure["interval"]) == (summary[name]["value"], summary[name]["interval"])
     assert rows[0]["attacks"]["swap"]["asr_verified"] is None, "a plain model draws nothing"
     assert row["certificates"]["words"]["inputs"] == 3
-    assert row["stability"]["repeats"] == 2 and rows[0]["stability"] is None
+    assert row["repeated"]["repeats"] == 2 and rows[0]["repeated"] is None
 
 
 def test_finished_cells_are_not_run_again(
@@ -289,7 +289,7 @@ def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
 ) -> None:
     from unfooled.training.trainer import DefenceTrainer
 
-    plan = {**plan, "stability": None, "representations": None, "certificates": []}
+    plan = {**plan, "repeat": None, "representations": None, "certificates": []}
 
     def diverging(*_: Any, **__: Any) -> Any:
         raise FloatingPointError("the loss is not a number")
@@ -429,7 +429,7 @@ def test_folder_in_use_or_of_something_else_is_refused(
 def test_seeds_are_tabulated_as_mean_and_deviation(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = {**plan, "seeds": [0, 1], "certificates": [], "stability": None, "representations": None}
+    plan = {**plan, "seeds": [0, 1], "certificates": [], "repeat": None, "representations": None}
     ran = counted(monkeypatch)
     row = benchmark(plan, own)["rows"][0]
     assert ran[:2] == ["reviews-standard-s1", "reviews-rsmi-s1"], "the cells of seed 0 stay"

@@ -17,6 +17,7 @@ from unfooled.benchmarks.demo import ATTACKS, FULL, QUICK, SENTENCES, TEST_TEXTS
 from unfooled.cli import app
 from unfooled.errors import UsageError
 from unfooled.statistics.intervals import rate
+from unfooled.storage import provenance as recorded
 
 MODELS = ["standard", "rsmi", "random-mask"]
 
@@ -60,7 +61,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
         return Stub()
 
     def attack(run: Path, **settings: Any) -> SimpleNamespace:
-        did.attacked.append((run.name, settings))
+        did.attacked.append((run.name, {**settings, "command": recorded.command()}))
         summary = {"goal": "obstinate" if settings["recipe"] == "antonym" else "fickle"}
         verified = {"racc_verified": rate(12, 20), "asr_verified": rate(5, 17)} if run.name == "rsmi" else {}
         return SimpleNamespace(summary={**summary, "racc": rate(7, 20), "asr": rate(9, 17), **verified})
@@ -110,8 +111,8 @@ def test_plain_and_rsmi_meet_the_same_attacks_and_rsmi_hides_no_scores(tmp_path:
     ]
     assert {one["limit"] for _, one in done.attacked} == {FULL.attacked}
     for name, one in done.attacked:
-        assert one["predictor_settings"] == ({"output": "mean-logit"} if name == "rsmi" else {})
-        assert ("--predictor-set output=mean-logit" in one["command"]) is (name == "rsmi")
+        assert one["predictor"] == ({"output": "mean-logit"} if name == "rsmi" else {})
+        assert ("--predictor-set output=mean-logit" in str(one["command"])) is (name == "rsmi")
     assert done.represented == ["standard", "rsmi"]
     assert result.attacks["rsmi"]["pwws"]["racc_verified"]["count"] == 12
 

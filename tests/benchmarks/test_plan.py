@@ -77,7 +77,7 @@ def test_plan_written_and_read_again_is_the_same() -> None:
                 {"recipe": "pwws", "for": ["last"], "limit": 5},
             ],
             "certificates": [{"threat": "words", "adaptive": True}],
-            "stability": {},
+            "repeat": {},
             "representations": {"limit": 3},
             "published": {"source": "somewhere", "figures": [{"task": "imdb", "model": "BERT", "racc": 5.9}]},
         }
@@ -95,7 +95,7 @@ def test_cells_come_after_those_they_need_and_one_seed_after_the_other() -> None
             "seeds": [1, 0],
             "defences": [{"name": "rsmi", "start_from": "standard"}, "standard"],
             "attacks": ["textfooler", {"recipe": "pwws", "for": ["rsmi"]}],
-            "stability": {"for": ["rsmi"]},
+            "repeat": {"for": ["rsmi"]},
             "representations": {},
         }
     )
@@ -206,8 +206,8 @@ def changed(**changes: Any) -> dict[str, Any]:
             "no defence of the plan is trained for the threat words. Add random-mask",
         ),
         (changed(certificates=[{"threat": "words", "for": ["rsmi"], "alpha": 2}]), "alpha must be at most"),
-        (changed(stability={"repeats": 0}), "bad.yaml: stability: repeats must be at least 1"),
-        (changed(stability={"repeat": 5}), "stability has no key 'repeat'. Did you mean 'repeats'"),
+        (changed(repeat={"repeats": 0}), "bad.yaml: repeat: repeats must be at least 1"),
+        (changed(repeat={"repeat": 5}), "repeat has no key 'repeat'. Did you mean 'repeats'"),
         (changed(attacks=[], representations={}), "representations compares clean with attacked texts"),
         (changed(seeds=[0, 0]), "bad.yaml: seeds must be different whole numbers"),
         (changed(seeds=["one"]), "bad.yaml: seeds"),
@@ -312,7 +312,7 @@ def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
             "defences": ["standard", {"name": "random-mask", "train": {"limit": 3000}}],
             "attacks": [{"recipe": "pwws", "limit": 1000}, {"recipe": "bae", "limit": 4}],
             "certificates": [{"threat": "words", "n": 10_000, "limit": 500}],
-            "stability": {"repeats": 1000, "limit": 300},
+            "repeat": {"repeats": 1000, "limit": 300},
             "representations": {"limit": 50},
         }
     )
@@ -323,7 +323,7 @@ def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
     assert small.defences[1].train["limit"] == LEAST["limit"]
     assert [one.limit for one in small.attacks] == [100, 4]
     assert (small.certificates[0].n, small.certificates[0].n0, small.certificates[0].limit) == (1000, 20, 50)
-    assert small.stability is not None and (small.stability.repeats, small.stability.limit) == (100, 30)
+    assert small.repeat is not None and (small.repeat.repeats, small.repeat.limit) == (100, 30)
     assert small.representations is not None and small.representations.limit == LEAST["inputs"]
     assert small.scale == 0.1 and scaled(small, 0.5).scale == 0.05
     assert scaled(plan, 1) == plan

@@ -9,11 +9,13 @@ import pytest
 
 from tiny_models import tiny_classifier, tiny_decoder
 from unfooled.api.certify import certify
+from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.word_reader import Reading
 from unfooled.errors import UsageError
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 
-QUICK: dict[str, Any] = {"n": 100, "antonyms": False}
+QUICK: dict[str, Any] = {"sampling": Sampling(n=100), "reading": Reading(antonyms=False)}
 NOISY = Vote(sigma=0.2, noise_layers=("embeddings",))
 
 

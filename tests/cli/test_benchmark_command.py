@@ -173,15 +173,15 @@ def test_failed_cell_is_shown_and_leaves_code_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = Path(shutil.copytree(finished[0], tmp_path / "tiny"))
-    (folder / "runs/reviews-rsmi-s0/stability.json").unlink()
+    (folder / "runs/reviews-rsmi-s0/repeats/repeat.json").unlink()
 
     def failing(*_: Any, **__: Any) -> None:
         raise MemoryError("[too] large")
 
-    monkeypatch.setattr("unfooled.api.repeat.stability", failing)
+    monkeypatch.setattr("unfooled.api.repeat.repeat", failing)
     assert command(monkeypatch, "benchmark", plan, "--out", folder) == 1
     captured = capsys.readouterr()
-    assert "failed: reviews-rsmi-s0/stability: MemoryError: [too] large" in captured.out
+    assert "failed: reviews-rsmi-s0/repeats: MemoryError: [too] large" in captured.out
     assert "failed: MemoryError: [too] large" in captured.err
     assert "Traceback" not in captured.err
 
@@ -228,7 +228,7 @@ def test_the_page_about_benchmarks_names_every_preset_and_key() -> None:
     page = (Path(__file__).parents[2] / "docs/benchmark.md").read_text(encoding="utf-8")
     for name in presets():
         assert f"`{name}`" in page, name
-    for part in (parts.Plan, parts.DefencePlan, parts.AttackPlan, parts.CertificatePlan, parts.StabilityPlan):
+    for part in (parts.Plan, parts.DefencePlan, parts.AttackPlan, parts.CertificatePlan, parts.RepeatPlan):
         for one in fields(part):
             key = "for" if one.name == "only" else one.name
             assert f"`{key}`" in page or f"{key}:" in page, (part.__name__, key)

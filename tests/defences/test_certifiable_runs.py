@@ -10,6 +10,8 @@ import pytest
 
 import unfooled as uf
 from tiny_runs import write_inputs
+from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.word_reader import Reading
 
 SYNONYMS = {"fine": ["good", "great"], "bad": ["poor", "dull"], "film": ["story", "plot"]}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -41,7 +43,9 @@ def test_a_trained_run_gives_certificates_of_its_own_predictor(
     assert opened.defence == name
     texts = ["the film is fine and lovely", "this plot is awful and dull"]  # one telling word may be masked
     assert [answer.label for answer in opened.predict(texts)] == ["up", "down"]
-    report = uf.certify(opened, texts, threat=threat, n=200, antonyms=False)
+    report = uf.certify(
+        opened, texts, threat=threat, sampling=Sampling(n=200), reading=Reading(antonyms=False)
+    )
     assert report.notes == [], "the deployed predictor is what is certified"
     assert [certificate.label for certificate in report] == ["up", "down"]
     if threat != "words":  # few words tell the label: whoever replaces one of so few may change the answer

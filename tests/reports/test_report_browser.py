@@ -9,7 +9,7 @@ import pytest
 from chromium import BINARY, Browser
 
 from run_folders import outcome, write_attack, write_everything, write_run
-from unfooled.api.report import write_report
+from unfooled.api.report import report
 
 pytestmark = [
     pytest.mark.skipif(BINARY is None, reason="needs chromium"),
@@ -33,7 +33,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     second = write_run(folder / "second", test={"accuracy": 0.5, "accuracy_interval": [0.47, 0.53]})
     rows = [outcome(0, HOSTILE, "success"), outcome(1, "a second text", "failed")]
     write_attack(second / "attacks" / "textfooler", rows)
-    made = write_report([first, second], folder / "report.html")
+    made = report(first, second, out=folder / "report.html")
     assert made.interactive
     return made.path
 
@@ -148,7 +148,7 @@ def test_dark_and_light_can_be_switched(shown: Browser) -> None:
 
 def test_page_without_the_library_or_any_script_is_complete(browser: Browser, page: Path) -> None:
     run = page.parent / "first"
-    written = write_report([run], page.parent / "static.html", static=True)
+    written = report(run, out=page.parent / "static.html", static=True)
     assert not written.interactive
     browser.open(written.path)
     assert browser.complaints == []

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import unfooled
 from run_folders import MakeRun, write_everything
-from unfooled.api.report import write_report
+from unfooled.api.report import report
 from unfooled.cli import app
 from unfooled.errors import UsageError
 from unfooled.reports import write_tables
@@ -126,7 +126,7 @@ def test_name_must_fit_the_format(
     make_run: MakeRun, tmp_path: Path, out: str, format: str, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        write_report([make_run()], tmp_path / out, format=format)
+        report(make_run(), out=tmp_path / out, format=format)
     assert not (tmp_path / out).exists()
 
 
@@ -134,5 +134,5 @@ def test_report_never_replaces_what_it_is_about(make_run: MakeRun, tmp_path: Pat
     path = tmp_path / "results.csv"
     path.write_text("precious")
     with pytest.raises(UsageError, match="one of the files to report about"):
-        write_report([make_run(), path], path, format="csv")
+        report(make_run(), path, out=path, format="csv")
     assert path.read_text() == "precious"

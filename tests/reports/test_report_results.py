@@ -44,9 +44,7 @@ def outcomes(success: int, failed: int, **fresh: Any) -> list[dict[str, Any]]:
 
 def test_everything_measured_has_its_section(tmp_path: Path) -> None:
     checked = page(write_everything(tmp_path / "run"))
-    expected = (
-        "verdict attacks certified obstinacy stability hidden examples mistakes training setup reproduce"
-    )
+    expected = "verdict attacks certified obstinacy repeats hidden examples mistakes training setup reproduce"
     assert sections(checked) == [*expected.split(), "untested"]
     navigation = {attributes["href"] for attributes in checked.all("a")}
     assert {f"#{anchor}" for anchor in sections(checked)} <= navigation
@@ -284,7 +282,7 @@ def test_every_number_has_its_command(tmp_path: Path) -> None:
         f"unfooled train --config {tmp_path}/run/config.yaml",
         "unfooled attack runs/plain --recipe textfooler",
         "unfooled certify runs/plain --threat l2",
-        f"unfooled stability {tmp_path}/run --repeats 30 --limit 4 --seed 0",
+        f"unfooled repeat {tmp_path}/run --repeats 30 --limit 4 --seed 0",
         "unfooled represent run",
     ):
         assert command in text, command
@@ -299,7 +297,7 @@ def test_every_number_has_its_command(tmp_path: Path) -> None:
         ("attacks/textfooler/journal.sqlite", None, "journal.sqlite is missing"),
         ("attacks/textfooler/journal.sqlite", "not a database", "cannot be read"),
         ("certificates/l2/certificate.json", "{}", "'journal' is missing"),
-        ("stability.json", "{}", "'accuracy' is missing"),
+        ("repeats/repeat.json", "{}", "'accuracy' is missing"),
         ("representations.json", '{"layers": [], "drift": [{"l2": [1], "cosine": [1]}]}', "does not fit"),
     ],
 )

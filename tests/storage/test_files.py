@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unfooled.errors import UserError
-from unfooled.storage.files import read_json, write_json, write_text
+from unfooled.files import read_json, write_json, write_text
 
 
 def test_nothing_is_left_behind_when_the_place_is_taken(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_write_that_is_stopped_leaves_the_old_file_alone(
         raise stopped
 
     write_text(tmp_path / "kept.txt", "old")
-    monkeypatch.setattr("unfooled.storage.files.os.fsync", fail)
+    monkeypatch.setattr("unfooled.files.os.fsync", fail)
     with pytest.raises((UserError, KeyboardInterrupt)):
         write_text(tmp_path / "kept.txt", "new")
     assert os.listdir(tmp_path) == ["kept.txt"]

@@ -7,60 +7,61 @@ goes on where it stood, a larger ``limit`` only adds examples, and nothing is mi
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unfooled.api.attack_work import JOURNAL, REPORT, TABLE, AttackReport, Progress, Work
+from unfooled.api.attack_work import JOURNAL, REPORT, TABLE, AttackReport, AttackWork, Progress
 from unfooled.api.inputs import load_inputs, training_texts
 from unfooled.api.victim import Target, open_target
 from unfooled.attacks import Example, Limits, Recipe, make_recipe, run_attacks
 from unfooled.attacks.parts.constraints import fitted_to
 from unfooled.attacks.tools import Tools, check_access, lexicon_versions, make_services
+from unfooled.attacks.victim import Victim
+from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError, UserError
+from unfooled.files import writable, write_json
 from unfooled.records.outcome import Outcome
 from unfooled.settings import build
-from unfooled.storage.files import writable, write_json
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.provenance import versions
+from unfooled.storage.provenance import command, versions
+
+if TYPE_CHECKING:
+    from unfooled.predictors import Classifier
+    from unfooled.predictors.override import PredictorChoice
 
 FORMAT = 1
 
 
 def attack(
-    victim: Any,
+    victim: str | Path | Classifier | Victim | Callable[..., Any] | Target,
+    inputs: Inputs | Sequence[str] | None = None,
     *,
-    task: str | None = None,
-    data: str | None = None,
-    split: str = "test",
+    recipe: str | Mapping[str, Any] | Recipe = "textfooler",
     limit: int | None = 200,
-    columns: Mapping[str, str | None] | None = None,
-    encoding: str = "utf-8",
-    recipe: str | Recipe = "textfooler",
-    settings: Mapping[str, Any] | None = None,
-    limits: Limits | Mapping[str, Any] | None = None,
-    tools: Tools | Mapping[str, Any] | None = None,
+    limits: Limits = Limits(),
+    tools: Tools = Tools(),
+    predictor: PredictorChoice = None,
     seed: int = 0,
-    in_flight: int = 128,
-    predictor: str | None = None,
-    predictor_settings: Mapping[str, Any] | None = None,
-    victim_options: Mapping[str, Any] | None = None,
     device: str = "auto",
-    precision: str = "float32",
+    in_flight: int = 128,
     out: str | Path | None = None,
-    command: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> AttackReport:
     """Attack ``victim``: a run folder, a classifier, a function, a pipeline, or a spec such as ``hf:NAME``.
 
-    With ``out`` (a run folder has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and
-    every outcome in ``journal.sqlite``; the same call goes on from there. ``in_flight`` only changes speed.
-    ``precision="bf16"`` searches a run folder in bfloat16: faster where the hardware has it, and a little
-    dependent on ``in_flight`` then. First answers, successes and re-verification are float32 all the same.
+    ``inputs`` says on which texts (default: the test split of the run's own task), of which the first
+    ``limit`` in stratified order are attacked. ``recipe`` is a name, or a name with settings such as
+    ``{"name": "textfooler", "candidates": 20}``; so is ``predictor``, for another one than the run's own.
+    ``limits`` bounds what an attack may do, ``tools`` are the models that recipes ask beside the victim.
+
+    With ``out`` (a run has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and every
+    outcome in ``journal.sqlite``; the same call goes on from there. ``in_flight`` only changes speed. A
+    classifier that was loaded with ``precision="bf16"`` is searched in bfloat16; first answers, successes and
+    re-verification are float32 all the same.
 
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
@@ -68,32 +69,23 @@ def attack(
     for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
         if value < 1:
             raise UsageError(f"--{name} must be at least 1, got {value}.")
-    chosen = make_recipe(recipe, settings) if isinstance(recipe, str) else recipe
-    limits = make_limits(limits)
-    tools = tools if isinstance(tools, Tools) else build(Tools, tools or {}, owner="attack")
-    chosen = fitted_to(tools.similarity, chosen)
-    target = open_target(
-        victim,
-        predictor=predictor,
-        predictor_settings=predictor_settings,
-        victim_options=victim_options,
-        device=device,
-        precision=precision,
-    )
+    limits = build(Limits, vars(limits), owner="limits")
+    tools = build(Tools, vars(tools), owner="attack")
+    chosen = fitted_to(tools.similarity, _chosen(recipe))
+    which = as_inputs(inputs)
+    target = open_target(victim, predictor=predictor, device=device)
     check_access(target.victim, chosen)
-    columns = columns or {}
-    load = {"task": task, "data": data, "split": split, "columns": columns, "encoding": encoding}
-    inputs = load_inputs(target.reader, target.run, limit=limit, lenient=True, **load)  # type: ignore[arg-type]
-    if limits.sentence != "either" and inputs.pairs is None:
-        raise UsageError(f"--sentence {limits.sentence} is for pairs; {inputs.source} has single texts.")
+    found = load_inputs(target.reader, target.run, which, limit=limit, lenient=True)
+    if limits.sentence != "either" and found.pairs is None:
+        raise UsageError(f"--sentence {limits.sentence} is for pairs; {found.source} has single texts.")
 
     @cache
     def texts() -> list[str]:
-        found = training_texts(target.run, task=task, data=data, columns=columns)
-        if found is None:
-            every = load_inputs(target.reader, target.run, lenient=True, **load)  # type: ignore[arg-type]
-            found = [*every.texts, *(every.pairs or [])]
-        return found
+        own = training_texts(target.run, which)
+        if own is None:
+            every = load_inputs(target.reader, target.run, which, lenient=True)
+            own = [*every.texts, *(every.pairs or [])]
+        return own
 
     fitted = "fill" in chosen.needs and tools.masked_lm is None
     conditions = {
@@ -103,19 +95,19 @@ def attack(
         "limits": asdict(limits),
         "tools": asdict(tools) | ({"fitted_to": fingerprint({"texts": texts()})} if fitted else {}),
         "seed": seed,
-        "labels": inputs.names,
+        "labels": found.names,
         "lexicon": lexicon_versions() | _own_files(chosen),
     }
-    work = Work(inputs, fingerprint(conditions))
+    work = AttackWork(found, fingerprint(conditions))
     folder = default_folder(target, chosen.name) if out is None else Path(out)
     about = {
         "format": FORMAT,
         "victim": {"name": target.name, **target.identity},
-        "source": inputs.source,
+        "source": found.source,
         "limit": limit,
         **{name: conditions[name] for name in ("unfooled", "recipe", "limits", "tools", "seed", "lexicon")},
         "versions": versions(),
-        "command": command,
+        "command": command(),
     }
 
     tell = on_progress or (lambda _: None)
@@ -131,13 +123,13 @@ def attack(
                 limits=limits,
                 seed=seed,
                 randomised=target.victim.randomised,
-                label_names=inputs.names,
+                label_names=found.names,
                 in_flight=in_flight,
             )
 
     def report() -> AttackReport:
         return work.report(
-            about, randomised=target.victim.randomised, labels=inputs.names or target.victim.labels
+            about, randomised=target.victim.randomised, labels=found.names or target.victim.labels
         )
 
     if folder is not None and "unknown" in target.identity and (folder / JOURNAL).is_file():
@@ -164,16 +156,15 @@ def attack(
     return finished
 
 
-def make_limits(limits: Limits | Mapping[str, Any] | None) -> Limits:
-    """Limits from names and values, checked; the pattern must be a regular expression."""
-    made = limits if isinstance(limits, Limits) else build(Limits, limits or {}, owner="limits")
-    try:
-        re.compile(made.protect_pattern or "")
-    except re.error as error:
-        raise UsageError(
-            f"--protect-pattern {made.protect_pattern!r} is not a regular expression: {error}."
-        ) from error
-    return made
+def _chosen(recipe: str | Mapping[str, Any] | Recipe) -> Recipe:
+    if isinstance(recipe, str):
+        return make_recipe(recipe)
+    if isinstance(recipe, Mapping):
+        settings = dict(recipe)
+        if "name" not in settings:
+            raise UsageError('The recipe has no name: give one with its settings, {"name": "textfooler", …}.')
+        return make_recipe(settings.pop("name"), settings)
+    return recipe
 
 
 def default_folder(target: Target, recipe: str) -> Path | None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unfooled.api.inputs import Inputs
 from unfooled.attacks import Example
+from unfooled.data.inputs import LabelledInputs
 from unfooled.errors import UserError
+from unfooled.files import read_json
+from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
-from unfooled.storage.files import read_json
 from unfooled.storage.journal import Journal, fingerprint, read_journal
 
 REPORT = "attack.json"
@@ -29,30 +30,10 @@ class Progress:
     asr: float | None
 
 
-@dataclass(frozen=True)
-class AttackReport:
-    """The result of one attack: ``summary`` (see :func:`attack_summary`), outcomes, and how it came about."""
-
-    summary: dict[str, Any]
-    outcomes: tuple[Outcome, ...]
-    labels: tuple[str, ...]
-    about: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``attack.json`` holds; the outcomes are in the journal."""
-        return {**self.about, "labels": list(self.labels), "summary": self.summary}
-
-    def export(self, path: str | Path) -> None:
-        """Write the outcomes as .csv, .jsonl or .parquet."""
-        from unfooled.storage.export import export_outcomes
-
-        export_outcomes(path, {self.about["recipe"]["name"]: self.outcomes}, self.labels)
-
-
-class Work:
+class AttackWork:
     """The examples of one attack in their order, and the outcomes there are."""
 
-    def __init__(self, inputs: Inputs, conditions: str) -> None:
+    def __init__(self, inputs: LabelledInputs, conditions: str) -> None:
         self._conditions = conditions
         pairs: Sequence[str | None] = inputs.pairs or [None] * len(inputs.texts)
         self._examples: dict[tuple[str, int], Example] = {}

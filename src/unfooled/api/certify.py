@@ -8,7 +8,7 @@ keyed by (seed, input, draw), so a resumed run ends with the very same certifica
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,27 +20,30 @@ from unfooled.api.certify_work import (
     TABLE,
     CertificateReport,
     CertifyProgress,
+    CertifyWork,
     Item,
-    Work,
     secret_seed,
 )
 from unfooled.api.certify_work import refusal as refused_certificate
-from unfooled.api.victim import classifier_identity
+from unfooled.api.victim import classifier_identity, open_classifier
 from unfooled.certificates.from_votes import make_certificate
 from unfooled.certificates.procedure import Sampling, check_sampling, sample_votes
 from unfooled.certificates.smoothing import Chosen, choose_smoothing, not_its_own
 from unfooled.certificates.threats import TEXT
 from unfooled.certificates.token_ids import check_model
+from unfooled.certificates.word_reader import Reading, WordReader
+from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError, UserError
+from unfooled.files import write_json
 from unfooled.records.certificate import Certificate
 from unfooled.settings import build
-from unfooled.storage.files import write_json
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.provenance import versions
+from unfooled.storage.provenance import command, versions
 
 if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
     from unfooled.predictors import Classifier
+    from unfooled.predictors.override import PredictorChoice
 
 FORMAT = 1
 CODE_VERSION = 3  # raise it when the same votes, or the same settings, would give another certificate
@@ -48,77 +51,49 @@ CODE_VERSION = 3  # raise it when the same votes, or the same settings, would gi
 
 def certify(
     classifier: Classifier | str | Path,
-    texts: Sequence[str] | None = None,
-    pairs: Sequence[str] | None = None,
+    inputs: Inputs | Sequence[str] | None = None,
     *,
     threat: str = "l2",
-    labels: Sequence[str] | None = None,
-    task: str | None = None,
-    data: str | None = None,
-    split: str = "test",
     limit: int | None = 100,
-    columns: Mapping[str, str | None] | None = None,
-    encoding: str = "utf-8",
-    radius: float | None = None,
-    n0: int = 100,
-    n: int = 10_000,
-    alpha: float = 0.001,
+    sampling: Sampling = Sampling(),
     bounds: Sequence[str] = (),
-    adaptive: bool = False,
-    two_class: bool = False,
-    predictor: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    substitutes: str | None = None,
-    antonyms: bool = True,
+    reading: Reading = Reading(),
+    predictor: PredictorChoice = None,
     seed: int | None = 0,
-    in_flight: int = 16,
     device: str = "auto",
     out: str | Path | None = None,
-    command: str | None = None,
     on_progress: Callable[[CertifyProgress], None] | None = None,
 ) -> CertificateReport:
-    """Certificates for ``texts`` (with ``labels``, if they are known), or for the inputs of a task or file.
+    """Certificates for a list of texts, or for the inputs that ``inputs`` names (see :class:`Inputs`).
 
-    ``classifier`` is a run folder or a classifier. ``substitutes`` (counter-fitted, wordnet, a JSON file)
-    reads an l2 radius as word substitutions; ``antonyms`` counts WordNet antonyms inside each certificate.
-    With ``out`` (a run folder has a default, RUN/certificates/THREAT) the report is kept and resumed.
+    ``classifier`` is a run folder or a classifier; ``predictor`` certifies another predictor than its own.
+    ``sampling`` says how many draws at which error rate, ``bounds`` which bounds are computed from them (the
+    first is certified), ``reading`` what is told about the words inside a radius. Of a task or file, the
+    first ``limit`` inputs in stratified order are certified, and with ``out`` (a run has a default,
+    RUN/certificates/THREAT) the report is kept and resumed.
 
     Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
-    probability at most ``alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
+    probability at most ``sampling.alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
 
     >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
     >>> report[0].label, report[0].radius, report[0].sentence
     """
-    from unfooled.api.load import load
-    from unfooled.predictors import Classifier
-    from unfooled.predictors.override import with_settings
+    from unfooled.predictors.override import named_settings, with_predictor
 
-    for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
-        if value < 1:
-            raise UsageError(f"--{name} must be at least 1, got {value}.")
-    sampling = build(
-        Sampling,
-        {
-            "n0": n0,
-            "n": n,
-            "alpha": alpha,
-            "adaptive": adaptive,
-            "radius": radius,
-            "two_class": two_class,
-        },
-        owner="certify",
-    )
-    run = None if isinstance(classifier, Classifier) else Path(classifier)
-    own = classifier if isinstance(classifier, Classifier) else load(classifier, device=device)
-    opened = with_settings(own, predictor, settings or {})
-    chosen = not_its_own(choose_smoothing(opened, threat, bounds), own, opened, settings or {})
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit must be at least 1, got {limit}.")
+    sampling = build(Sampling, vars(sampling), owner="certify")
+    which = as_inputs(inputs)
+    own, run = open_classifier(classifier, device=device)
+    opened = with_predictor(own, predictor)
+    changed = named_settings(predictor)[1]
+    chosen = not_its_own(choose_smoothing(opened, threat, bounds), own, opened, changed)
     check_sampling(sampling, chosen.bounds)
-    if texts is None:
-        load_ = {"task": task, "data": data, "split": split, "columns": columns or {}, "encoding": encoding}
-        items, refused, source = labelled_items(opened, run, threat, limit, load_)
+    if which.texts is None:
+        items, refused, source = labelled_items(opened, run, threat, limit, which)
     else:
-        items, refused, source = given_items(opened, texts, pairs, labels), [], "texts"
-    table = substitutes_of(chosen, substitutes)
+        items, refused, source = given_items(opened, which), [], "texts"
+    table = substitutes_of(chosen, reading.substitutes)
     conditions: dict[str, Any] = {
         "unfooled": versions()["unfooled"],
         "code": CODE_VERSION,
@@ -128,7 +103,7 @@ def certify(
         "bounds": list(chosen.bounds),
         "sampling": asdict(sampling),
         "substitutes": None if table is None else table.fingerprint(),
-        "antonyms": antonyms,
+        "antonyms": reading.antonyms,
     }
     about = {
         "format": FORMAT,
@@ -141,21 +116,23 @@ def certify(
         "not_covered": TEXT[threat].not_covered,
         **{key: value for key, value in conditions.items() if key != "classifier"},
         "versions": versions(),
-        "command": command,
+        "command": command(),
     }
-    work: Work | None = None
-    folder = (run / "certificates" / threat if run and texts is None else None) if out is None else Path(out)
+    work: CertifyWork | None = None
+    folder = None if out is None else Path(out)
+    if out is None and run is not None and which.texts is None:
+        folder = run / "certificates" / threat
     tell = on_progress or (lambda _: None)
     try:
         with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
             drawn = secret_seed(journal, conditions) if seed is None else seed
             conditions["seed"] = about["seed"] = drawn
-            work = Work(items, refused, fingerprint(conditions))
+            work = CertifyWork(items, refused, fingerprint(conditions))
             left = work.resume(journal)
             tell(work.progress)
             todo = [items[number] for number in left]
             for number, found in _certified(
-                opened, chosen, todo, sampling, table, antonyms=antonyms, seed=drawn, in_flight=in_flight
+                opened, chosen, todo, sampling, table, antonyms=reading.antonyms, seed=drawn
             ):
                 work.keep(journal, left[number], found)
                 tell(work.progress)
@@ -178,10 +155,8 @@ def _certified(
     *,
     antonyms: bool,
     seed: int,
-    in_flight: int,
-) -> Any:
+) -> Iterator[tuple[int, Certificate]]:
     """(number, certificate) of each input as it is finished."""
-    from unfooled.certificates.word_reader import WordReader
     from unfooled.lexicon import wordnet
     from unfooled.predictors.classifier import refusal
 
@@ -209,7 +184,7 @@ def _certified(
     radii = chosen.radii_of(classifier, encoded)
     smoother = chosen.smoother(classifier, encoded, seed=seed)
     started = time.perf_counter()
-    for number, votes in sample_votes(smoother, sampling, radii, inputs=readable, in_flight=in_flight):
+    for number, votes in sample_votes(smoother, sampling, radii, inputs=readable):
         made = make_certificate(
             items[number].row,
             votes,

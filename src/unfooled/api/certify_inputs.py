@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled.api.certify_work import Item, refusal
 from unfooled.api.inputs import load_inputs
 from unfooled.certificates.smoothing import Chosen
+from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
 
@@ -18,38 +19,29 @@ if TYPE_CHECKING:
 
 
 def labelled_items(
-    classifier: Classifier, run: Path | None, threat: str, limit: int | None, load_: Mapping[str, Any]
+    classifier: Classifier, run: Path | None, threat: str, limit: int | None, inputs: Inputs
 ) -> tuple[list[Item], list[Certificate], str]:
-    inputs = load_inputs(classifier, run, limit=limit, lenient=True, **load_)
-    pairs: Sequence[str | None] = inputs.pairs or [None] * len(inputs.texts)
+    found = load_inputs(classifier, run, inputs, limit=limit, lenient=True)
+    pairs: Sequence[str | None] = found.pairs or [None] * len(found.texts)
     items = [
         Item(row, (text,) if pair is None else (text, pair), classifier.labels[label])
-        for row, text, pair, label in zip(inputs.rows, inputs.texts, pairs, inputs.labels, strict=True)
+        for row, text, pair, label in zip(found.rows, found.texts, pairs, found.labels, strict=True)
     ]
-    refused = [refusal(Item(one.row, one.texts), threat, one.reason) for one in inputs.refused]
-    return items, refused, inputs.source
+    refused = [refusal(Item(one.row, one.texts), threat, one.reason) for one in found.refused]
+    return items, refused, found.source
 
 
-def given_items(
-    classifier: Classifier,
-    texts: Sequence[str],
-    pairs: Sequence[str] | None,
-    labels: Sequence[str] | None,
-) -> list[Item]:
-    first, second = classifier.checked(texts, pairs)
+def given_items(classifier: Classifier, inputs: Inputs) -> list[Item]:
+    """The given texts; unlike in attacks, their labels need not be known."""
+    first, second = classifier.checked(inputs.texts or (), inputs.pairs)
     if not first:
         raise UsageError("There is no text to certify.")
-    if labels is not None and len(labels) != len(first):
-        raise UsageError(f"{len(first)} texts but {len(labels)} labels: give one a text.")
-    for label in labels or ():
-        if label not in classifier.labels:
-            raise UsageError(f"There is no label {label!r}. Labels: {', '.join(classifier.labels)}.")
+    labels: list[str | None] = [None] * len(first)
+    if inputs.labels is not None:
+        numbers = label_numbers(classifier.labels, inputs.labels, texts=len(first))
+        labels = [classifier.labels[number] for number in numbers]
     return [
-        Item(
-            number,
-            (text,) if second is None else (text, second[number]),
-            None if labels is None else labels[number],
-        )
+        Item(number, (text,) if second is None else (text, second[number]), labels[number])
         for number, text in enumerate(first)
     ]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
+from unfooled.files import read_json
 from unfooled.records.certificate import REFUSED, Certificate
+from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.certificate_summary import certificate_summary
-from unfooled.storage.files import read_json
 from unfooled.storage.journal import Journal, fingerprint, read_journal
 
 REPORT = "certificate.json"
@@ -38,34 +39,7 @@ class CertifyProgress:
     samples: int
 
 
-@dataclass(frozen=True)
-class CertificateReport:
-    """Certificates in the order of the inputs, and what they say together; iterating gives the former."""
-
-    summary: dict[str, Any]
-    certificates: tuple[Certificate, ...]
-    about: dict[str, Any]
-
-    @property
-    def notes(self) -> list[str]:
-        """What should be known before the numbers are used."""
-        return list(self.about["notes"])
-
-    def __len__(self) -> int:
-        return len(self.certificates)
-
-    def __iter__(self) -> Iterator[Certificate]:
-        return iter(self.certificates)
-
-    def __getitem__(self, number: int) -> Certificate:
-        return self.certificates[number]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``certificate.json`` holds; the certificates are in the journal."""
-        return {**self.about, "summary": self.summary}
-
-
-class Work:
+class CertifyWork:
     """The inputs of one certification and the certificates there are."""
 
     def __init__(self, items: Sequence[Item], refused: Sequence[Certificate], conditions: str) -> None:

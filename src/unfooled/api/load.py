@@ -13,11 +13,11 @@ from typing import Any
 from unfooled import __version__
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
+from unfooled.files import read_json, write_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import open_model, open_tokenizer, quiet
 from unfooled.models import TextModel
 from unfooled.predictors import Classifier, make_predictor
-from unfooled.storage.files import read_json, write_json
 
 FORMAT = 1
 MARKER = "unfooled.json"
@@ -59,6 +59,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         defence=saved["defence"]["name"],
         settings=saved["defence"]["settings"],
         task=saved["task"],
+        folder=folder.absolute(),
     )
 
 

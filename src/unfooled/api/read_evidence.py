@@ -21,7 +21,7 @@ from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
 ATTACK, CERTIFICATE = "attack.json", "certificate.json"
-STABILITY, REPRESENTATIONS = "stability.json", "representations.json"
+REPEATS, REPRESENTATIONS = "repeats/repeat.json", "representations.json"
 BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
 
 
@@ -63,14 +63,13 @@ def _model(folder: Path) -> Model:
     run = read_run(folder)
     attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
     certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
-    repeated = next((p for p in (folder / STABILITY, folder / "stability" / STABILITY) if p.is_file()), None)
-    states = folder / REPRESENTATIONS
+    repeated, states = folder / REPEATS, folder / REPRESENTATIONS
     return Model(
         run.name,
         run,
         _distinct(attacks),
         tuple(certified),
-        _json(repeated, _check_stability) if repeated else None,
+        _json(repeated, _check_repeats) if repeated.is_file() else None,
         _json(states, _check_states) if states.is_file() else None,
     )
 
@@ -186,7 +185,7 @@ def _benchmark(folder: Path) -> Benchmark:
     return Benchmark(name, str(folder), _json(folder / BENCHMARK, cells), published or None, float(scale))
 
 
-def _check_stability(found: Any) -> Any:
+def _check_repeats(found: Any) -> Any:
     for key in ("accuracy", "accuracies", "inputs", "repeats", "random", "agreement", "seed"):
         found[key]
     return found
@@ -200,7 +199,7 @@ def _check_states(found: Any) -> Any:
 
 
 def _json(path: Path, read: Callable[[Any], Any]) -> Any:
-    from unfooled.storage.files import read_json
+    from unfooled.files import read_json
 
     found = read_json(path)
     return _whole(path, lambda: read(found))

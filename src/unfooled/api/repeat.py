@@ -1,4 +1,4 @@
-"""Stability: the same inputs evaluated many times under independent noise (Moon et al. 2023, Appendix A).
+"""Evaluate the same inputs many times under independent noise (Moon et al. 2023, Appendix A).
 
 Repeat r uses the seed ``seed + r`` through the predictor that is deployed. Each finished repeat is one
 transaction in a SQLite journal, so a run that was killed goes on where it stood, and its result is the one
@@ -14,86 +14,84 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled import __version__
-from unfooled.api.inputs import Inputs, load_inputs
+from unfooled.api.inputs import load_inputs
+from unfooled.api.victim import classifier_identity, open_classifier
+from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
+from unfooled.files import write_json
 from unfooled.predictors.randomness import is_random
+from unfooled.records.repeat_report import RepeatReport
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
-from unfooled.storage.files import write_json
-from unfooled.storage.journal import fingerprint, open_journal
+from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded
     from unfooled.predictors import Classifier
+    from unfooled.predictors.override import PredictorChoice
 
 FORMAT = 1
-JOURNAL = "stability.sqlite"
-REPORT = "stability.json"
+JOURNAL = "journal.sqlite"
+REPORT = "repeat.json"
 
 
-def stability(
-    run: str | Path,
+def repeat(
+    classifier: Classifier | str | Path,
+    inputs: Inputs | None = None,
     *,
     repeats: int = 100,
     limit: int | None = 200,
-    split: str = "test",
-    task: str | None = None,
-    data: str | None = None,
-    columns: Mapping[str, str | None] | None = None,
-    encoding: str = "utf-8",
-    predictor: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    predictor: PredictorChoice = None,
     seed: int = 0,
     device: str = "auto",
     out: str | Path | None = None,
-    on_repeat: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """Evaluate ``repeats`` times and return the statistics, also in ``out`` as ``stability.json``.
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RepeatReport:
+    """Evaluate a run folder or a classifier ``repeats`` times on the same inputs, each time with other noise.
 
-    ``on_repeat`` is called with the repeats that are done and their total, first with what the journal holds.
+    ``inputs`` says on which (default: the test split of the run's own task), of which the first ``limit`` in
+    stratified order are used. With ``out`` (a run has a default, RUN/repeats) the report is kept as
+    ``repeat.json`` and resumed. ``on_progress`` is called with the repeats that are done and their total,
+    first with what the journal holds.
 
-    >>> stability("runs/rsmi", repeats=100)["accuracy"]["std"]
+    >>> repeat("runs/rsmi", repeats=100).summary["accuracy"]["std"]
     """
-    from unfooled.api.load import load
-    from unfooled.predictors.override import with_settings
+    from unfooled.predictors.override import with_predictor
 
     for name, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
         if value < 1:
             raise UsageError(f"--{name} must be at least 1, got {value}.")
-    classifier = with_settings(load(run, device=device), predictor, settings or {})
-    inputs = load_inputs(
-        classifier,
-        Path(run),
-        task=task,
-        data=data,
-        split=split,
-        limit=limit,
-        columns=columns or {},
-        encoding=encoding,
-    )
-    encoded = classifier.model.encode(inputs.texts, inputs.pairs)
+    own, run = open_classifier(classifier, device=device)
+    opened = with_predictor(own, predictor)
+    found = load_inputs(opened, run, as_inputs(inputs), limit=limit)
+    encoded = opened.model.encode(found.texts, found.pairs)
     # What cannot vary is measured once.
-    needed = repeats if is_random(classifier.predictor.describe()) else 1
-    folder = Path(run) / "stability" if out is None else Path(out)
-    key = _conditions(Path(run), classifier, encoded, inputs, seed)
+    needed = repeats if is_random(opened.predictor.describe()) else 1
+    folder = (None if run is None else run / "repeats") if out is None else Path(out)
+    name = str(run) if run else f"a classifier ({opened.defence})"
+    key = _conditions(opened, encoded, found, seed)
     done: dict[int, dict[str, Any]] = {}
+    tell = on_progress or (lambda done, total: None)
+
+    def report() -> RepeatReport:
+        made = _report(name, opened, found, seed, done, repeats)
+        if folder is not None:
+            write_json(folder / REPORT, made.to_dict())
+        return made
+
     try:
-        with open_journal(folder / JOURNAL, "repeats") as journal:
+        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, "repeats") as journal:
             done = journal.read(key, below=needed)
             for number in range(needed):
-                if on_repeat:
-                    on_repeat(len(done), needed)
+                tell(len(done), needed)
                 if number not in done:
-                    done[number] = _evaluate(classifier, encoded, seed + number)
+                    done[number] = _evaluate(opened, encoded, seed + number)
                     journal.add(key, number, done[number])
     except KeyboardInterrupt:
         if done:
-            write_json(folder / REPORT, _report(run, classifier, inputs, seed, done, repeats))
+            report()
         raise
-    if on_repeat:
-        on_repeat(needed, needed)
-    report = _report(run, classifier, inputs, seed, done, repeats)
-    write_json(folder / REPORT, report)
-    return report
+    tell(needed, needed)
+    return report()
 
 
 def _evaluate(classifier: Classifier, encoded: Sequence[Encoded], seed: int) -> dict[str, Any]:
@@ -107,13 +105,13 @@ def _evaluate(classifier: Classifier, encoded: Sequence[Encoded], seed: int) -> 
 
 
 def _report(
-    run: str | Path,
+    name: str,
     classifier: Classifier,
-    inputs: Inputs,
+    inputs: LabelledInputs,
     seed: int,
     done: Mapping[int, dict[str, Any]],
     repeats: int,
-) -> dict[str, Any]:
+) -> RepeatReport:
     description = classifier.predictor.describe()
     varies = is_random(description)
     results = [done[number] for number in sorted(done)]
@@ -121,10 +119,10 @@ def _report(
     statistics = repeat_statistics(inputs.labels, answers, classifier.labels)
     for one, row in zip(statistics["per_input"], inputs.rows, strict=True):
         one["row"] = row
-    return {
+    about = {
         "format": FORMAT,
         "unfooled": __version__,
-        "run": str(run),
+        "run": name,
         "source": inputs.source,
         "predictor": description,
         "random": varies,
@@ -133,25 +131,17 @@ def _report(
         "forwards_per_example": sum(result["forwards"] for result in results)
         / (len(results) * len(inputs.labels)),
         "seconds_per_repeat": sum(result["seconds"] for result in results) / len(results),
-        **statistics,
     }
+    return RepeatReport(statistics, about)
 
 
-def _conditions(
-    run: Path, classifier: Classifier, encoded: Sequence[Encoded], inputs: Inputs, seed: int
-) -> str:
+def _conditions(classifier: Classifier, encoded: Sequence[Encoded], inputs: LabelledInputs, seed: int) -> str:
     """What a repeat depends on; float precision and device type may tip a close vote, so they count."""
-    from unfooled.assets.digest import of_file
-
     return fingerprint(
         {
             "unfooled": __version__,
-            "weights": {path.name: of_file(path) for path in sorted(run.glob("*.safetensors"))},
-            "labels": classifier.labels,
-            "predictor": classifier.predictor.describe(),
+            "classifier": classifier_identity(classifier),
             "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
-            "device": classifier.model.device.type,
-            "bf16": classifier.model.bf16,
             "seed": seed,
         }
     )

@@ -1,6 +1,6 @@
 """The report as a file: read what the folders hold, show it, write it in one step.
 
->>> write_report([Path("runs/plain"), Path("runs/rsmi")], Path("report.html"))
+>>> report("runs/plain", "runs/rsmi", out="report.html")
 
 The chart library is a pinned asset. Where it cannot be had, the page is complete all the same: tables stay,
 and charts are drawings.
@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
+from unfooled.files import write_text
 from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
 from unfooled.settings import choose
-from unfooled.storage.files import write_text
+
+if TYPE_CHECKING:
+    from unfooled.predictors import Classifier
 
 LIBRARY = "vega"
 SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
@@ -38,20 +41,22 @@ class Report:
         return {"report": str(self.path), "runs": list(self.runs), "interactive": self.interactive, **more}
 
 
-def write_report(
-    paths: Sequence[str | Path],
-    out: str | Path,
-    *,
+def report(
+    *runs: str | Path | Classifier,
+    out: str | Path = "report.html",
     format: str = "html",
     static: bool = False,
     on_section: Callable[[str], None] | None = None,
 ) -> Report:
-    """Write the report of run folders, benchmark folders, attack folders and TextAttack CSVs to ``out``.
+    """Write the report of runs (folders or loaded classifiers), benchmark folders, attack and certificate
+    folders, and TextAttack CSVs to ``out``.
 
     ``format`` is html, or md, csv, json or latex for the tables alone. ``static`` leaves out every script.
     ``on_section`` is told the title of each section as it is made.
+
+    >>> report("runs/plain", "runs/rsmi", out="report.html").path
     """
-    given, file = [Path(path) for path in paths], Path(out)
+    given, file = [_path(run) for run in runs], Path(out)
     _check(given, file, format)
     data = read_report_data(given)
     sections = filled_sections(data, on_section)
@@ -72,16 +77,6 @@ def write_report(
     )
 
 
-def report(
-    *paths: str | Path, out: str | Path = "report.html", format: str = "html", static: bool = False
-) -> Report:
-    """Write the report of these folders and files; see :func:`write_report`.
-
-    >>> report("runs/plain", "runs/rsmi", out="report.html").path
-    """
-    return write_report(paths, out, format=format, static=static)
-
-
 def chart_library() -> list[str] | None:
     """Vega, Vega-Lite and Vega-Embed with their licence, in the order they run; None if not to be had."""
     from unfooled import assets
@@ -93,6 +88,17 @@ def chart_library() -> list[str] | None:
     except (UserError, OSError):
         return None
     return [f"/* Vega, Vega-Lite and Vega-Embed\n{licence}*/", *sources]
+
+
+def _path(run: str | Path | Classifier) -> Path:
+    if isinstance(run, str | Path):
+        return Path(run)
+    folder: Path | None = getattr(run, "folder", None)
+    if folder is None:
+        raise UsageError(
+            "The report reads run folders: name one, or give a classifier that was loaded from one."
+        )
+    return folder
 
 
 def _check(given: Sequence[Path], file: Path, format: str) -> None:

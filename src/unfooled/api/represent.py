@@ -19,9 +19,9 @@ import numpy as np
 from unfooled.api.attack_work import REPORT as ATTACK
 from unfooled.api.attack_work import read_attack
 from unfooled.errors import UsageError, UserError
+from unfooled.files import write_json
 from unfooled.statistics.drift import Array, drift, fit_plane
-from unfooled.storage.files import write_json
-from unfooled.storage.provenance import versions
+from unfooled.storage.provenance import command, versions
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded, TextModel
@@ -56,7 +56,6 @@ def represent(
     limit: int | None = 100,
     device: str = "auto",
     out: str | Path | None = None,
-    command: str | None = None,
 ) -> dict[str, Any]:
     """Compare the hidden states of attacked inputs with the clean ones; also in ``representations.json``.
 
@@ -91,7 +90,7 @@ def represent(
         "without_successes": [one.name for one in found if not one.successes],
         "map": _map(found, states, kind),
         "seconds": time.perf_counter() - started,
-        "command": command,
+        "command": command(),
         "versions": versions(),
     }
     write_json(Path(run) / REPORT if out is None else Path(out), report)

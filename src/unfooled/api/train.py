@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from unfooled.api.load import MARKER, load, save
 from unfooled.data import TaskData
 from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
 from unfooled.errors import UsageError
+from unfooled.files import write_json, write_text
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
 from unfooled.models import Encoded, TextModel
@@ -31,22 +32,59 @@ from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, make_config
-from unfooled.storage.files import write_json, write_text
 from unfooled.training.checkpoints import last_checkpoint
 from unfooled.training.progress import ProgressBar
 from unfooled.training.trainer import SessionTrainer, planned_steps
 
 
-def train(out: str | Path | None = None, *, overwrite: bool = False, **settings: Any) -> Classifier:
-    """Train and save a classifier; ``settings`` are the fields of :class:`TrainConfig`.
+def train(
+    out: str | Path | None = None,
+    *,
+    task: str | None = None,
+    data: str | None = None,
+    dev_data: str | None = None,
+    test_data: str | None = None,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
+    labels: Sequence[str] | None = None,
+    encoding: str = "utf-8",
+    defence: str = "standard",
+    settings: Mapping[str, Any] | None = None,
+    encoder: str = "minilm",
+    layers: int | None = None,
+    epochs: float = 2.0,
+    lr: float | None = None,
+    batch_size: int = 32,
+    max_length: int | None = None,
+    warmup: float = 0.06,
+    weight_decay: float = 0.01,
+    clip: float = 1.0,
+    patience: int = 0,
+    limit: int | None = None,
+    limit_dev: int | None = None,
+    limit_test: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    precision: str = "auto",
+    overwrite: bool = False,
+) -> Classifier:
+    """Train a classifier, save it as the run folder ``out`` (default: runs/TASK-DEFENCE), and load it.
+
+    Name what to train on, ``task`` or ``data``; ``settings`` are those of the defence. The other parameters
+    are the fields of :class:`TrainConfig`, where each is explained. Run the same call again after an
+    interruption and it goes on; ``overwrite`` replaces a run.
 
     >>> clf = unfooled.train("runs/plain", task="movie-reviews", defence="standard")
     """
-    config = make_config(settings)
-    folder = run_folder(out, settings)
-    defence = make_defence(config.defence, config.settings)
+    given = dict(locals())
+    del given["out"], given["overwrite"]
+    given["settings"] = dict(settings or {})
+    config = make_config(given)
+    folder = run_folder(out, given)
+    chosen = make_defence(config.defence, config.settings)
     _claim(folder, config, overwrite)
-    classifier, metrics = _train(folder, config, defence, overwrite)
+    classifier, metrics = _train(folder, config, chosen, overwrite)
     _finish(folder, config, classifier, metrics)
     return load(folder, device=config.device, precision=config.precision)
 

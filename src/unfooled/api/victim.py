@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unfooled.api.inputs import Reader, Reads
 from unfooled.attacks.victim import Victim
+from unfooled.data.inputs import Reader, Reads
 from unfooled.errors import UsageError
-from unfooled.storage.files import writable
+from unfooled.files import writable
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
-
+    from unfooled.predictors.override import PredictorChoice
 
 _NOT_ARCHITECTURE = {
     "architectures",
@@ -49,8 +49,7 @@ class Target:
 def open_target(
     what: Any,
     *,
-    predictor: str | None = None,
-    predictor_settings: Mapping[str, Any] | None = None,
+    predictor: PredictorChoice = None,
     victim_options: Mapping[str, Any] | None = None,
     device: str = "auto",
     precision: str = "float32",
@@ -63,13 +62,13 @@ def open_target(
         from unfooled.api.load import load
 
         opened = load(what, device=device, precision=precision)
-        return _of_classifier(opened, Path(what), predictor, predictor_settings, victim_options)
+        return _of_classifier(opened, Path(what), predictor, victim_options)
     if not is_text:
         from unfooled.predictors import Classifier
 
         if isinstance(what, Classifier):
-            return _of_classifier(what, None, predictor, predictor_settings, victim_options)
-    if predictor or predictor_settings:
+            return _of_classifier(what, what.folder, predictor, victim_options)
+    if predictor:
         raise UsageError("Predictors are for classifiers of unfooled; this victim answers as it is.")
     from unfooled.attacks.victims import as_victim
 
@@ -79,22 +78,30 @@ def open_target(
     return _of_victim(as_victim(str(what) if is_text else what, **options))
 
 
+def open_classifier(what: Classifier | str | Path, *, device: str = "auto") -> tuple[Classifier, Path | None]:
+    """A classifier or the one in a run folder, and that folder."""
+    if isinstance(what, str | Path):
+        from unfooled.api.load import load
+
+        return load(what, device=device), Path(what)
+    return what, what.folder
+
+
 def _of_classifier(
     classifier: Classifier,
     run: Path | None,
-    predictor: str | None,
-    predictor_settings: Mapping[str, Any] | None,
+    predictor: PredictorChoice,
     victim_options: Mapping[str, Any] | None,
 ) -> Target:
     from unfooled.attacks.victims.classifier import ClassifierVictim
-    from unfooled.predictors.override import with_settings
+    from unfooled.predictors.override import with_predictor
 
     if victim_options:
         raise UsageError(
             f"{', '.join(victim_options)}: victim options are for functions, models and endpoints; a run has "
             "--predictor and --predictor-set."
         )
-    classifier = with_settings(classifier, predictor, predictor_settings or {})
+    classifier = with_predictor(classifier, predictor)
     name = writable(run) if run else f"a classifier ({classifier.defence})"
     return Target(ClassifierVictim(classifier), name, classifier_identity(classifier), classifier, run)
 

@@ -52,7 +52,6 @@ def make_services(
     device: str = "auto",
 ) -> dict[str, Service]:
     """The services by name; ``training_texts`` is asked only if a masked language model is to be fitted."""
-    check_access(victim, recipe)
     services: dict[str, Service] = {"victim": victim.answers}
     if getattr(victim, "rough", False):
         services["confirmed"] = victim.confirmed  # type: ignore[attr-defined]

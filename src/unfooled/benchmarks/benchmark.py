@@ -22,7 +22,7 @@ from unfooled.benchmarks.plan_scale import scaled
 from unfooled.benchmarks.plan_values import share
 from unfooled.benchmarks.state import State
 from unfooled.errors import UsageError, UserError
-from unfooled.storage.files import write_text
+from unfooled.files import write_text
 
 PLAN = "plan.yaml"
 REPORT = "report.html"
@@ -143,10 +143,10 @@ def _write_report(state: State) -> tuple[str | None, str | None]:
     """The page about the finished runs, and why there is none: a page costs no results."""
     if not any(one["kind"] == "train" and one["status"] == "done" for one in state.records.values()):
         return None, None
-    from unfooled.api.report import write_report
+    from unfooled.api.report import report
 
     try:
-        write_report([state.out], state.out / REPORT)
+        report(state.out, out=state.out / REPORT)
     except Exception as error:
         return None, str(error)
     return str(state.out / REPORT), None

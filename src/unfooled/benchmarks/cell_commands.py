@@ -8,7 +8,7 @@ from typing import Any
 
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
-from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepresentationsPlan, StabilityPlan
+from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
 
 ALL = 1_000_000_000
 
@@ -36,8 +36,8 @@ def command_of(cell: Cell) -> str:
         words += [*_options({"bound": ",".join(part.bounds) or None, "substitutes": part.substitutes})]
         words += [] if part.antonyms else ["--no-antonyms"]
         words += [*seed, *chosen, *_assigned("--predictor-set", settings), *where]
-    elif isinstance(part, StabilityPlan):
-        words = ["stability", run, "--repeats", str(part.repeats), *limit, *seed]
+    elif isinstance(part, RepeatPlan):
+        words = ["repeat", run, "--repeats", str(part.repeats), *limit, *seed]
         words += [*chosen, *_assigned("--set", settings), *where]
     else:
         assert isinstance(part, RepresentationsPlan)

@@ -17,8 +17,8 @@ from unfooled.benchmarks.plan import (
     CertificatePlan,
     DefencePlan,
     Plan,
+    RepeatPlan,
     RepresentationsPlan,
-    StabilityPlan,
     TaskPlan,
 )
 from unfooled.benchmarks.plan_values import plain
@@ -26,8 +26,8 @@ from unfooled.errors import UsageError
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
 
-Kind = Literal["train", "attack", "certify", "stability", "representations"]
-Part = AttackPlan | CertificatePlan | StabilityPlan | RepresentationsPlan
+Kind = Literal["train", "attack", "certify", "repeat", "representations"]
+Part = AttackPlan | CertificatePlan | RepeatPlan | RepresentationsPlan
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
                         model, "certify", certificate, {**defence.predictor, **certificate.predictor}
                     )
         for model, defence in models:
-            if plan.stability is not None and defence.name in plan.stability.only:
-                yield _of_model(model, "stability", plan.stability, defence.predictor)
+            if plan.repeat is not None and defence.name in plan.repeat.only:
+                yield _of_model(model, "repeat", plan.repeat, defence.predictor)
         for model, defence in models:
             names = [one.name for one in plan.attacks if defence.name in one.only]
             if plan.representations is not None and defence.name in plan.representations.only and names:
@@ -126,7 +126,7 @@ def _trainings(plan: Plan, task: TaskPlan, seed: int, out: Path) -> Iterator[tup
 _PLACES = {
     "attack": ("attacks", "attack.json"),
     "certify": ("certificates", "certificate.json"),
-    "stability": ("", "stability.json"),
+    "repeat": ("repeats", "repeat.json"),
     "representations": ("", "representations.json"),
 }
 

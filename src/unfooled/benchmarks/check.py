@@ -69,9 +69,9 @@ def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any
 
 
 def _try(cell: Cell, classifier: Any) -> None:
-    from unfooled.predictors.override import with_settings
+    from unfooled.predictors.override import with_predictor
 
-    opened = with_settings(classifier, cell.predictor.get("name"), cell.predictor_settings)
+    opened = with_predictor(classifier, cell.predictor)
     if isinstance(cell.part, CertificatePlan):
         from unfooled.benchmarks.run_cell import sampling_of
         from unfooled.certificates.procedure import check_sampling

@@ -18,6 +18,7 @@ from typing import Any
 
 from unfooled.errors import UsageError
 from unfooled.storage.config import TrainConfig, make_config, read_config
+from unfooled.storage.provenance import recorded_command
 
 TASK = "movie-reviews"
 PLAIN, RSMI, CERTIFIED = "standard", "rsmi", "random-mask"
@@ -122,7 +123,7 @@ def demo(
         _refuse_other_run(runs[defence], config)
 
     from unfooled import assets
-    from unfooled.api.report import write_report
+    from unfooled.api.report import report
 
     def tell(message: str) -> None:
         minutes, seconds = divmod(int(time.perf_counter() - started), 60)
@@ -136,7 +137,7 @@ def demo(
     attacks = {defence: _attacked(runs[defence], defence, cut, tell, watch) for defence in ATTACKED}
     certificates = {CERTIFIED: _certified(runs[CERTIFIED], cut, tell, watch)}
     tell("the page")
-    written = write_report(list(runs.values()), folder / "report.html")
+    written = report(*runs.values(), out=folder / "report.html")
     return DemoResult(
         report=written.path,
         runs=tuple(runs.values()),
@@ -186,7 +187,7 @@ def _train_and_predict(folder: Path, config: TrainConfig, tell: Callable[[str], 
 def write_predictions(folder: Path, config: TrainConfig, classifier: Any) -> None:
     """``predictions.jsonl``: the demo's sentences and the first test texts, not picked, with the truth."""
     from unfooled.api.train import load_data
-    from unfooled.storage.files import write_text
+    from unfooled.files import write_text
 
     test = load_data(config).test[:TEST_TEXTS]
     rows = [(text, truth, "written for this demo") for text, truth in SENTENCES]
@@ -218,32 +219,32 @@ def _attacked(
     found = {}
     for recipe in ATTACKS:
         tell(f"{defence}: attacked with {recipe}, {cut.attacked} test texts")
-        with watch("attack", f"{defence} {recipe}") as on_progress:
+        command = f"unfooled attack {run} --recipe {recipe} --limit {cut.attacked}{options}"
+        with watch("attack", f"{defence} {recipe}") as on_progress, recorded_command(command):
             found[recipe] = attack(
                 run,
                 recipe=recipe,
                 limit=cut.attacked,
-                predictor_settings=answers,
-                command=f"unfooled attack {run} --recipe {recipe} --limit {cut.attacked}{options}",
+                predictor=answers,
                 on_progress=on_progress,
             ).summary
-    represent(run, command=f"unfooled represent {run}")
+    with recorded_command(f"unfooled represent {run}"):
+        represent(run)
     return found
 
 
 def _certified(run: Path, cut: Cut, tell: Callable[[str], None], watch: Watch) -> dict[str, Any]:
     from unfooled.api.certify import certify
+    from unfooled.certificates.procedure import Sampling
 
     tell(f"{CERTIFIED}: certificates for {cut.certified} test texts")
     command = f"unfooled certify {run} --threat {THREAT} --adaptive --n {cut.draws} --limit {cut.certified}"
-    with watch("certify", THREAT) as on_progress:
+    with watch("certify", THREAT) as on_progress, recorded_command(command):
         report = certify(
             run,
             threat=THREAT,
-            adaptive=True,
-            n=cut.draws,
+            sampling=Sampling(n=cut.draws, adaptive=True),
             limit=cut.certified,
-            command=command,
             on_progress=on_progress,
         )
     return dict(report.summary)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unfooled.benchmarks.cells import Cell
+from unfooled.files import read_json
 from unfooled.statistics.spread import spread
-from unfooled.storage.files import read_json
 
 _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 _CERTIFIED = ("certified_accuracy", "abstention", "asked")
@@ -29,7 +29,7 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]]) ->
             values = found.setdefault(key, {}).setdefault((cell.kind, cell.what or ""), [])
             values.append(read_json(file))
     for key, row in rows.items():
-        row.update(clean=None, attacks={}, certificates={}, stability=None)
+        row.update(clean=None, attacks={}, certificates={}, repeated=None)
         for (kind, what), results in found.get(key, {}).items():
             if kind == "train":
                 row["clean"] = _clean(results)
@@ -38,7 +38,7 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]]) ->
             elif kind == "certify":
                 row["certificates"][what] = _certificate(results)
             else:
-                row["stability"] = _stability(results)
+                row["repeated"] = _repeated(results)
     return list(rows.values())
 
 
@@ -75,7 +75,7 @@ def _certificate(results: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _stability(results: Sequence[Any]) -> dict[str, Any]:
+def _repeated(results: Sequence[Any]) -> dict[str, Any]:
     return {
         "random": results[0]["random"],
         "repeats": results[0]["repeats"],

@@ -75,7 +75,7 @@ class CertificatePlan:
 
 
 @dataclass(frozen=True)
-class StabilityPlan:
+class RepeatPlan:
     """Repeated evaluation of the same inputs."""
 
     only: tuple[str, ...]
@@ -100,7 +100,7 @@ class Plan:
     defences: tuple[DefencePlan, ...]
     attacks: tuple[AttackPlan, ...] = ()
     certificates: tuple[CertificatePlan, ...] = ()
-    stability: StabilityPlan | None = None
+    repeat: RepeatPlan | None = None
     representations: RepresentationsPlan | None = None
     seeds: tuple[int, ...] = (0,)
     train: dict[str, Any] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Plan:
             "defences": [written(one) for one in self.defences],
             "attacks": [written(one) for one in self.attacks],
             "certificates": [written(one) for one in self.certificates],
-            "stability": self.stability and written(self.stability),
+            "repeat": self.repeat and written(self.repeat),
             "representations": self.representations and written(self.representations),
             "published": self.published,
         }

@@ -16,13 +16,12 @@ _PERCENT = ("sacc", "racc", "asr")
 
 def check_recipe(attack: AttackPlan, where: str) -> None:
     """The recipe, its settings, the limits and the tools, by name, type and range."""
-    from unfooled.api.attack import make_limits
-    from unfooled.attacks import make_recipe
+    from unfooled.attacks import Limits, make_recipe
     from unfooled.attacks.tools import Tools
 
     with at(where):
         make_recipe(attack.recipe, attack.settings)
-        make_limits(attack.limits)
+        build(Limits, attack.limits, owner="limits")
         build(Tools, attack.tools, owner="tools")
 
 

@@ -17,8 +17,8 @@ from unfooled.benchmarks.plan import (
     AttackPlan,
     DefencePlan,
     Plan,
+    RepeatPlan,
     RepresentationsPlan,
-    StabilityPlan,
     TaskPlan,
 )
 from unfooled.benchmarks.plan_checks import certificate_part, check_recipe, published_part
@@ -143,7 +143,7 @@ def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
         defences=tuple(defences),
         attacks=tuple(attacks),
         certificates=tuple(certificates),
-        stability=optional(StabilityPlan, "stability"),
+        repeat=optional(RepeatPlan, "repeat"),
         representations=optional(RepresentationsPlan, "representations"),
         seeds=check_seeds(values.get("seeds", [0]), f"{source}: seeds"),
         train=train,

@@ -53,7 +53,7 @@ def scaled(plan: Plan, scale: float) -> Plan:
         certificates=tuple(
             inputs(one, n0=less(one.n0, "n0"), n=less(one.n, "n")) for one in plan.certificates
         ),
-        stability=plan.stability and inputs(plan.stability, repeats=less(plan.stability.repeats, "repeats")),
+        repeat=plan.repeat and inputs(plan.repeat, repeats=less(plan.repeat.repeats, "repeats")),
         representations=plan.representations and inputs(plan.representations),
         scale=round(plan.scale * scale, 9),
     )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from unfooled.benchmarks.cell_commands import command_of
 from unfooled.benchmarks.cells import Cell
-from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepresentationsPlan, StabilityPlan
+from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
 from unfooled.certificates.procedure import Sampling
 from unfooled.errors import UserError
+from unfooled.settings import build
 from unfooled.storage.config import read_config
+from unfooled.storage.provenance import recorded_command
 
 Tell = Callable[..., None]
 _SAMPLING = ("n0", "n", "alpha", "adaptive", "radius", "two_class")
@@ -22,9 +23,9 @@ def run_cell(cell: Cell, tell: Tell, *, afresh: bool = False) -> None:
     """Do the work of ``cell``; ``tell`` gets its progress; ``afresh`` replaces a failed training."""
     if cell.kind == "train":
         return _train(cell, afresh=afresh)
-    {"attack": _attack, "certify": _certify, "stability": _stability, "representations": _represent}[
-        cell.kind
-    ](cell, tell)
+    verbs = {"attack": _attack, "certify": _certify, "repeat": _repeat, "representations": _represent}
+    with recorded_command(command_of(cell)):
+        verbs[cell.kind](cell, tell)
 
 
 def sampling_of(part: CertificatePlan) -> Sampling:
@@ -45,18 +46,19 @@ def _train(cell: Cell, *, afresh: bool) -> None:
 
 def _attack(cell: Cell, tell: Tell) -> None:
     from unfooled.api.attack import attack
+    from unfooled.attacks import Limits, make_recipe
+    from unfooled.attacks.tools import Tools
 
     part = cell.part
     assert isinstance(part, AttackPlan)
     report = attack(
         cell.run,
         limit=part.limit,
-        recipe=part.recipe,
-        settings=part.settings,
-        limits=part.limits,
-        tools=part.tools,
+        recipe=make_recipe(part.recipe, part.settings),
+        limits=build(Limits, part.limits, owner="limits"),
+        tools=build(Tools, part.tools, owner="tools"),
         on_progress=tell,
-        **_common(cell, predictor_settings=True),
+        **_common(cell),
     )
     counts: Mapping[str, int] = report.summary["counts"]
     if counts["error"] and counts["error"] + counts["refused"] == sum(counts.values()):
@@ -66,21 +68,28 @@ def _attack(cell: Cell, tell: Tell) -> None:
 
 def _certify(cell: Cell, tell: Tell) -> None:
     from unfooled.api.certify import certify
+    from unfooled.certificates.word_reader import Reading
 
     part = cell.part
     assert isinstance(part, CertificatePlan)
-    values = {key: value for key, value in asdict(part).items() if key not in ("name", "only", "predictor")}
-    certify(cell.run, **values, on_progress=tell, **_common(cell))
+    certify(
+        cell.run,
+        threat=part.threat,
+        limit=part.limit,
+        sampling=sampling_of(part),
+        bounds=part.bounds,
+        reading=Reading(part.substitutes, part.antonyms),
+        on_progress=tell,
+        **_common(cell),
+    )
 
 
-def _stability(cell: Cell, tell: Tell) -> None:
-    from unfooled.api.repeat import stability
+def _repeat(cell: Cell, tell: Tell) -> None:
+    from unfooled.api.repeat import repeat
 
     part = cell.part
-    assert isinstance(part, StabilityPlan)
-    options = _common(cell)
-    del options["command"]
-    stability(cell.run, repeats=part.repeats, limit=part.limit, on_repeat=tell, **options)
+    assert isinstance(part, RepeatPlan)
+    repeat(cell.run, repeats=part.repeats, limit=part.limit, on_progress=tell, **_common(cell))
 
 
 def _represent(cell: Cell, tell: Tell) -> None:
@@ -94,17 +103,14 @@ def _represent(cell: Cell, tell: Tell) -> None:
         limit=part.limit,
         device=cell.config.device,
         out=cell.result,
-        command=command_of(cell),
     )
 
 
-def _common(cell: Cell, *, predictor_settings: bool = False) -> dict[str, Any]:
+def _common(cell: Cell) -> dict[str, Any]:
     """What attacks, certificates and repeats share."""
     return {
-        "predictor": cell.predictor.get("name"),
-        "predictor_settings" if predictor_settings else "settings": cell.predictor_settings,
+        "predictor": cell.predictor,
         "seed": cell.seed,
         "device": cell.config.device,
         "out": cell.result.parent,
-        "command": command_of(cell),
     }

@@ -15,8 +15,8 @@ from unfooled import __version__
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
+from unfooled.files import read_json, write_json
 from unfooled.storage.config import read_config
-from unfooled.storage.files import read_json, write_json
 
 FORMAT = 1
 STATE = "benchmark.json"

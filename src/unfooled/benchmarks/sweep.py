@@ -16,8 +16,8 @@ from typing import Any
 
 from unfooled.benchmarks.grid import Cell, check_cells, plan_cells, shown
 from unfooled.errors import UsageError, UserError
+from unfooled.files import read_json, write_json, write_text
 from unfooled.statistics.spread import spread
-from unfooled.storage.files import read_json, write_json, write_text
 
 FORMAT = 1
 CHOSEN_BY = "dev accuracy, mean over seeds; the test accuracy is reported only"

@@ -21,9 +21,9 @@ from unfooled.cli import (
     certify,
     demo,
     predict,
+    repeat,
     report,
     represent,
-    stability,
     sweep,
     train,
 )
@@ -46,7 +46,7 @@ app.command()(report.report)
 app.command()(demo.demo)
 app.command()(sweep.sweep)
 app.command()(benchmark.benchmark)
-app.command()(stability.stability)
+app.command()(repeat.repeat)
 app.command()(represent.represent)
 app.add_typer(assets.app, name="assets")
 

@@ -70,9 +70,9 @@ def attack(
         return list_recipes(json_)
     if run is None:
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
-    from unfooled.settings import parse_assignments
+    from unfooled.settings import build, parse_assignments
 
-    limits: dict[str, Any] = {
+    limits = {
         "query_budget": query_budget,
         "max_changed": max_changed,
         "protect": protect,
@@ -83,53 +83,59 @@ def attack(
         "cache_answers": cache_answers or None,
     }
     tools = {"similarity": similarity, "masked_lm": masked_lm, "validity": validity}
-    given_limits = {name: value for name, value in limits.items() if value is not None}
-    given_tools = {name: value for name, value in tools.items() if value is not None}
     victim_options = parse_assignments(victim_set or [])
     if labels:
         victim_options["labels"] = [name.strip() for name in labels.split(",")]
     chosen = _recipes(recipe, parse_assignments(set_ or []))
-    _check(given_limits, given_tools, limit, in_flight, show, export)
+    _check_numbers(limit, in_flight, show)
 
     from unfooled.api.attack import attack as run_attack
     from unfooled.api.victim import open_target
-    from unfooled.storage.export import export_outcomes
-    from unfooled.storage.files import writable
+    from unfooled.attacks import Limits
+    from unfooled.attacks.tools import Tools
+    from unfooled.data.inputs import Inputs
+    from unfooled.files import writable
+    from unfooled.records.export import check_export, export_outcomes
+    from unfooled.storage.provenance import recorded_command
 
+    # Wrong options are told before anything is loaded.
+    made_limits = build(Limits, _given(limits), owner="limits")
+    made_tools = build(Tools, _given(tools), owner="attack")
+    inputs = Inputs(
+        task=task,
+        data=data,
+        split=split,
+        text_column=text_column,
+        pair_column=pair_column,
+        label_column=label_column,
+        encoding=encoding,
+    )
+    if export:
+        check_export(export)
     target = open_target(
         run,
-        predictor=predictor,
-        predictor_settings=parse_assignments(predictor_set or []),
+        predictor=options.predictor_choice(predictor, predictor_set),
         victim_options=victim_options,
         device=device,
         precision=precision,
     )
-    chosen = _within_reach(chosen, target, only_these=recipe != "all")
+    if len(chosen) > 1:
+        chosen = _within_reach(chosen, target, only_these=recipe != "all")
     reports = {}
     for name, settings in chosen.items():
         folder = _folder(target, out_, name, several=len(chosen) > 1)
-        with attack_progress(name) as on_progress:
+        with attack_progress(name) as on_progress, recorded_command(_command(run, target.name)):
             reports[name] = run_attack(
                 target,
-                task=task,
-                data=data,
-                split=split,
+                inputs,
+                recipe={"name": name, **settings},
                 limit=limit,
-                columns={
-                    "text_column": text_column,
-                    "pair_column": pair_column,
-                    "label_column": label_column,
-                },
-                encoding=encoding,
-                recipe=name,
-                settings=settings,
-                limits=given_limits,
-                tools=given_tools,
+                limits=made_limits,
+                tools=made_tools,
                 seed=seed,
-                in_flight=in_flight,
                 device=device,
+                in_flight=in_flight,
                 out=folder,
-                command=_command(run, target.name),
                 on_progress=on_progress,
             )
         if not json_:
@@ -168,27 +174,14 @@ def _recipes(wanted: str, settings: Mapping[str, Any]) -> dict[str, dict[str, An
     return split
 
 
-def _check(
-    limits: Mapping[str, Any],
-    tools: Mapping[str, Any],
-    limit: int,
-    in_flight: int,
-    show: int,
-    export: Path | None,
-) -> None:
-    """Wrong options are told before anything is loaded."""
-    from unfooled.api.attack import make_limits
-    from unfooled.attacks.tools import Tools
-    from unfooled.settings import build
-    from unfooled.storage.export import check_export
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
+
+def _check_numbers(limit: int, in_flight: int, show: int) -> None:
     for name, value, least in (("limit", limit, 1), ("in-flight", in_flight, 1), ("show", show, 0)):
         if value < least:
             raise UsageError(f"--{name} must be at least {least}, got {value}.")
-    make_limits(limits)
-    build(Tools, tools, owner="attack")
-    if export:
-        check_export(export)
 
 
 def _within_reach(
@@ -222,7 +215,7 @@ def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> 
 
 def _command(run: str, name: str) -> str:
     """The command as it was given, without what may be a password: in an address, headers, extra fields."""
-    from unfooled.storage.files import writable
+    from unfooled.files import writable
 
     is_address = run.lower().startswith(("http://", "https://"))
     words: Sequence[str] = [name if is_address and word == run else word for word in sys.argv[1:]]

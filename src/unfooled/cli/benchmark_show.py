@@ -56,7 +56,7 @@ class Announcer:
             return attack_progress(str(cell.what))
         if cell.kind == "certify":
             return certify_progress(str(cell.what))
-        if cell.kind == "stability":
+        if cell.kind == "repeat":
             return _repeats()
         return nullcontext(_ignore)  # training has its own bar
 
@@ -86,9 +86,9 @@ def show_cells(result: Mapping[str, Any]) -> None:
 
 def show_result(result: Mapping[str, Any]) -> None:
     """The figures of what is done, what failed, and where the page is."""
-    from unfooled.cli.benchmark_tables import attack_table, certificate_table, stability_table
+    from unfooled.cli.benchmark_tables import attack_table, certificate_table, repeat_table
 
-    for table in (attack_table(result), certificate_table(result), stability_table(result)):
+    for table in (attack_table(result), certificate_table(result), repeat_table(result)):
         if table.row_count:
             _wide(table)
             out.print()

@@ -1,4 +1,4 @@
-"""The figures of a benchmark as tables: attacks beside the published figures, certificates, stability."""
+"""The figures of a benchmark as tables: attacks beside the published figures, certificates, repeats."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def certificate_table(result: Mapping[str, Any]) -> Table:
     return _table(("task", "model", "certificate"), heads, lines)
 
 
-def stability_table(result: Mapping[str, Any]) -> Table:
+def repeat_table(result: Mapping[str, Any]) -> Table:
     """How far the accuracy of repeated evaluations varies; nothing of models that draw nothing."""
     heads = ("accuracy", "std over repeats", "ever changed", "repeats", "inputs")
     lines: list[Line] = []
     for row in result["rows"]:
-        found = row["stability"]
+        found = row["repeated"]
         if found is not None and found["random"]:
             figures = [_value(found[name], 4) for name in ("accuracy", "std", "changed_share")]
             sizes = [str(found["repeats"]), str(found["inputs"])]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 
 from unfooled.cli import attack_options, options
 from unfooled.cli import certify_options as own
-from unfooled.cli.console import JsonOption, err, print_json
+from unfooled.cli.console import JsonOption, command_line, err, print_json
 from unfooled.errors import UsageError
 
 
@@ -49,40 +47,38 @@ def certify(
     Interrupted? Run the same command again: finished inputs are kept.
     """
     from unfooled.api.certify import certify as run_certify
+    from unfooled.certificates.procedure import Sampling
+    from unfooled.certificates.word_reader import Reading
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
-    from unfooled.settings import parse_assignments
+    from unfooled.data.inputs import Inputs
+    from unfooled.storage.provenance import recorded_command
 
-    if texts and (task or data):
-        raise UsageError("Give texts, or --task or --data, not both.")
     if show < 0:
         raise UsageError(f"--show must be at least 0, got {show}.")
-    with certify_progress(threat) as on_progress:
+    inputs = Inputs(
+        task=task,
+        data=data,
+        split=split,
+        text_column=text_column,
+        pair_column=pair_column,
+        label_column=label_column,
+        encoding=encoding,
+        texts=texts or None,
+        pairs=pair or None,
+    )
+    with certify_progress(threat) as on_progress, recorded_command(command_line()):
         report = run_certify(
             run,
-            texts or None,
-            pair or None,
+            inputs,
             threat=threat,
-            task=task,
-            data=data,
-            split=split,
             limit=limit,
-            columns={"text_column": text_column, "pair_column": pair_column, "label_column": label_column},
-            encoding=encoding,
-            radius=radius,
-            n0=n0,
-            n=n,
-            alpha=alpha,
+            sampling=Sampling(n0, n, alpha, adaptive, radius, two_class),
             bounds=[name.strip() for name in bound.split(",")] if bound else (),
-            adaptive=adaptive,
-            two_class=two_class,
-            predictor=predictor,
-            settings=parse_assignments(predictor_set or []),
-            substitutes=substitutes,
-            antonyms=antonyms,
+            reading=Reading(substitutes, antonyms),
+            predictor=options.predictor_choice(predictor, predictor_set),
             seed=None if seed < 0 else seed,
             device=device,
             out=out_,
-            command=shlex.join(["unfooled", *sys.argv[1:]]),
             on_progress=on_progress,
         )
     for note in report.notes:

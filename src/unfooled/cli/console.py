@@ -6,6 +6,8 @@ Results go to stdout, progress and messages to stderr, so that output can be pip
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,3 +25,8 @@ def print_json(value: Any) -> None:
     """One JSON document on stdout, on one line; NaN is never written, half characters are spelt out."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def command_line() -> str:
+    """The command as it was given, for the record of its results."""
+    return shlex.join(["unfooled", *sys.argv[1:]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,3 +63,10 @@ PredictorName = Annotated[
 PredictorSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")
 ]
+
+
+def predictor_choice(name: str | None, assignments: list[str] | None) -> dict[str, Any]:
+    """Which predictor ``--predictor`` and its settings ask for; empty for the run's own."""
+    from unfooled.settings import parse_assignments
+
+    return ({"name": name} if name else {}) | parse_assignments(assignments or [])

@@ -26,7 +26,7 @@ def predict(
     run: options.Run,
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to classify.", show_default=False)] = None,
     file: Annotated[
-        Path | None, typer.Option(help="File with texts: one a line (txt), or CSV, TSV, JSONL, Parquet.")
+        Path | None, typer.Option(help="File with texts: one per line (txt), or CSV, TSV, JSONL, Parquet.")
     ] = None,
     text_column: Annotated[str | None, typer.Option(help="Column with the text, for --file.")] = None,
     pair: Annotated[
@@ -40,24 +40,23 @@ def predict(
         typer.Option(help="Seed of the noise: the same seed and text give the same votes. -1: fresh noise."),
     ] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
-    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object a text.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per text.")] = False,
 ) -> None:
     """Classify texts with a trained run.
 
     Example: unfooled predict runs/rsmi "a gorgeous, witty film"
 
-    Without texts and --file, texts are read from standard input, one a line. Leaves with code 1 if a text
+    Without texts and --file, texts are read from standard input, one per line. Leaves with code 1 if a text
     was refused (empty, for example); the others are answered all the same.
     """
     from unfooled.api.load import load
-    from unfooled.predictors.override import with_settings
-    from unfooled.settings import parse_assignments
+    from unfooled.predictors.override import with_predictor
 
     if texts and file:
         raise UsageError("Give texts or --file, not both.")
     if pair and (file or len(pair) != len(texts or [])):
         raise UsageError(f"{len(texts or [])} texts but {len(pair)} --pair: give one --pair for each text.")
-    classifier = with_settings(load(run, device=device), predictor, parse_assignments(set_ or []))
+    classifier = with_predictor(load(run, device=device), options.predictor_choice(predictor, set_))
     refused = 0
     number = 0
     for first, second in _chunks(_inputs(classifier, texts, pair, file, text_column, pair_column)):
@@ -133,7 +132,7 @@ def _show(text: str, pair: str | None, answer: Prediction) -> None:
     facts = f"{score:.2f}"
     if answer.votes:
         tallies = " then ".join("–".join(str(count) for count in stage.values()) for stage in answer.votes)
-        facts += f", votes {tallies}, {answer.forwards} forwards"
+        facts += f", votes {tallies}, {answer.forwards} forward passes"
     if answer.truncated:
         facts += ", only the beginning was read"
     out.print(Text.assemble(head, f"  ({facts})  ", shown), soft_wrap=True)

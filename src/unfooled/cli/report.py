@@ -38,11 +38,11 @@ def report(
     The page is made from the files of the folders and loads nothing. Tables sort, charts answer, examples can
     be searched; without scripts it is readable too. For a paper: --format latex --out tables.tex
     """
-    from unfooled.api.report import write_report
+    from unfooled.api.report import report as write
     from unfooled.reports import SUFFIXES
 
     file = out_ if out_ is not None else Path(f"report{SUFFIXES.get(format_, '.html')}")
-    made = write_report(paths, file, format=format_, static=static)
+    made = write(*paths, out=file, format=format_, static=static)
     if json_:
         return print_json(made.to_dict())
 

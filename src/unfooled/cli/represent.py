@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from unfooled.cli import options
-from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.console import JsonOption, command_line, err, out, print_json
 
 
 def represent(
@@ -35,15 +33,10 @@ def represent(
     """
     from unfooled.api.represent import REPORT
     from unfooled.api.represent import represent as measure
+    from unfooled.storage.provenance import recorded_command
 
-    report = measure(
-        run,
-        attacks=attack or None,
-        limit=limit,
-        device=device,
-        out=out_,
-        command=shlex.join(["unfooled", *sys.argv[1:]]),
-    )
+    with recorded_command(command_line()):
+        report = measure(run, attacks=attack or None, limit=limit, device=device, out=out_)
     if json_:
         print_json(report)
     else:

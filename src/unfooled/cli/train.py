@@ -90,7 +90,7 @@ def train(
 
     from unfooled.api.train import run_folder
     from unfooled.api.train import train as run
-    from unfooled.storage.files import read_json
+    from unfooled.files import read_json
 
     chosen = run_folder(folder, values)
     run(chosen, overwrite=overwrite, **values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from unfooled.models.encoding import MAX_CHARACTERS
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
 from unfooled.records.prediction import Prediction
+from unfooled.records.predictions import Predictions
 
 
 class Classifier:
@@ -38,10 +40,11 @@ class Classifier:
         defence: str = "standard",
         settings: dict[str, Any] | None = None,
         task: dict[str, Any] | None = None,
+        folder: Path | None = None,
     ) -> None:
         if len(labels) != model.num_labels:
             raise UsageError(
-                f"{len(labels)} label names for a model with {model.num_labels} outputs: give one an output."
+                f"{len(labels)} label names for a model with {model.num_labels} outputs: give one per output."
             )
         predictor.check(model)
         self.model = model
@@ -50,6 +53,8 @@ class Classifier:
         self.defence = defence
         self.settings = dict(settings or {})
         self.task = dict(task or {})
+        self.folder = folder
+        """The run folder it was loaded from; says what it was trained on, and results go there."""
         model.module.eval()
 
     def __repr__(self) -> str:
@@ -68,12 +73,13 @@ class Classifier:
             defence=self.defence,
             settings=self.settings,
             task=self.task,
+            folder=self.folder,
         )
 
     def predict(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, seed: int | None = 0
-    ) -> list[Prediction]:
-        """One :class:`Prediction` an input, in order; an input that cannot be read is refused, not raised."""
+    ) -> Predictions:
+        """One :class:`Prediction` per input, in order; one that cannot be read is refused, not raised."""
         texts, pairs = self.checked(texts, pairs)
         refusals = [refusal(text, pair) for text, pair in zip(texts, pairs or texts, strict=True)]
         readable = [index for index, reason in enumerate(refusals) if not reason]
@@ -90,12 +96,12 @@ class Classifier:
         for (index, item), decision in zip(kept, decisions, strict=True):
             sources = (texts[index], "" if pairs is None else pairs[index])
             answers[index] = self._prediction(item, decision, sources)
-        return answers
+        return Predictions(tuple(answers), tuple(texts), None if pairs is None else tuple(pairs))
 
     def decide(self, encoded: Sequence[Encoded], *, seed: Seed | None = 0) -> list[Decision]:
         """Decisions for tokenised inputs (attacks, certificates and evaluation work on these).
 
-        ``seed`` may be one for all inputs or one an input.
+        ``seed`` may be one for all inputs or one per input.
         """
         actual = secrets.randbits(63) if seed is None else seed
         self.model.module.eval()
@@ -118,7 +124,7 @@ class Classifier:
         if self.task and not self.takes_pairs and pairs is not None:
             raise UsageError("This classifier was trained on single texts: leave out pairs.")
         if pairs is not None and len(pairs) != len(texts):
-            raise UsageError(f"{len(texts)} texts but {len(pairs)} pairs: give one pair a text.")
+            raise UsageError(f"{len(texts)} texts but {len(pairs)} pairs: give one pair per text.")
         # Lone surrogates cannot be tokenised; what they stood for is lost already.
         clean = [_without_surrogates(text) for text in texts]
         return clean, None if pairs is None else [_without_surrogates(text) for text in pairs]

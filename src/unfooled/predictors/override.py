@@ -11,15 +11,31 @@ from dataclasses import fields
 from typing import Any
 
 from unfooled.predictors.classifier import Classifier
+from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.registry import PREDICTORS, make_predictor
 
+PredictorChoice = str | Mapping[str, Any] | Predictor | None
+"""Which predictor: its name; settings to change, with a ``name`` if it is another one (as ``describe()``
+gives them); a predictor; or None for the classifier's own."""
 
-def with_settings(classifier: Classifier, predictor: str | None, changes: Mapping[str, Any]) -> Classifier:
-    """The classifier itself if nothing changes."""
-    if predictor is None and not changes:
+
+def with_predictor(classifier: Classifier, choice: PredictorChoice) -> Classifier:
+    """The classifier under this predictor; the classifier itself if nothing changes."""
+    name, changes = named_settings(choice)
+    if not (choice is None or isinstance(choice, str | Mapping)):
+        return classifier.with_predictor(choice)
+    if name is None and not changes:
         return classifier
     current = classifier.predictor.describe()
-    name = predictor or current["name"]
+    name = name or str(current["name"])
     shared = {f.name for f in fields(PREDICTORS[name])} if name in PREDICTORS else set()
     carried = {key: value for key, value in current.items() if key in shared}
     return classifier.with_predictor(make_predictor(name, {**carried, **changes}))
+
+
+def named_settings(choice: PredictorChoice) -> tuple[str | None, dict[str, Any]]:
+    """The name, if the choice has one, and the settings that it changes."""
+    if choice is None or isinstance(choice, str):
+        return choice, {}
+    settings = dict(choice if isinstance(choice, Mapping) else choice.describe())
+    return settings.pop("name", None), settings

@@ -60,7 +60,7 @@ class Model:
     run: Run | None
     attacks: tuple[Attack, ...] = ()
     certified: tuple[Certified, ...] = ()
-    stability: Mapping[str, Any] | None = None
+    repeated: Mapping[str, Any] | None = None
     representations: Mapping[str, Any] | None = None
 
     @property

@@ -1,6 +1,6 @@
 """The report: from plain data about models to a page, or to tables in other formats.
 
-``unfooled.api.report.write_report`` reads the folders; this room only shows what it is given.
+``unfooled.api.report`` reads the folders; this room only shows what it is given.
 """
 
 from unfooled.reports.formats import SUFFIXES, write_tables

@@ -1,14 +1,18 @@
-"""Which software made a result."""
+"""Which software made a result, and by which command."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib import metadata
 
 from unfooled import __version__
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "spacy", "nltk")
+_COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -21,3 +25,18 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+@contextmanager
+def recorded_command(command: str) -> Iterator[None]:
+    """Results made inside say that this command made them."""
+    before = _COMMAND.set(command)
+    try:
+        yield
+    finally:
+        _COMMAND.reset(before)
+
+
+def command() -> str | None:
+    """The command that is running, as results record it; None in Python."""
+    return _COMMAND.get()

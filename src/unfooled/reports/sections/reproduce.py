@@ -26,10 +26,10 @@ def _steps(model: Model) -> Iterator[dict[str, Any]]:
         yield _step(f"Attack {attack.name}", attack.about, _attack_command(model, attack.about))
     for one in model.certified:
         yield _step(f"Certificates, {one.threat}", one.about, None)
-    if model.stability:
-        found = model.stability
+    if model.repeated:
+        found = model.repeated
         command = found.get("command") or shlex.join(
-            ["unfooled", "stability", str(found.get("run", model.name)), *_options(found)]
+            ["unfooled", "repeat", str(found.get("run", model.name)), *_options(found)]
         )
         yield _step("Repeated evaluation", found, command)
     if model.representations:

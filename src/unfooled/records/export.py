@@ -1,4 +1,4 @@
-"""Outcomes of attacks as a file for other tools: JSON lines, CSV or Parquet, one row an example."""
+"""Outcomes of attacks as a file for other tools: JSON lines, CSV or Parquet, one row per example."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UsageError, UserError
+from unfooled.files import write_text
 from unfooled.records.outcome import Outcome
-from unfooled.storage.files import write_text
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 
@@ -35,12 +35,12 @@ def export_outcomes(
     >>> export_outcomes("results.csv", {"pwws": report.outcomes}, report.labels)
     """
     path = check_export(path)
-    rows = [_row(recipe, one, labels) for recipe, outcomes in attacks.items() for one in outcomes]
+    rows = [outcome_row(recipe, one, labels) for recipe, outcomes in attacks.items() for one in outcomes]
     if path.suffix.lower() == ".jsonl":
         write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     elif path.suffix.lower() == ".csv":
         file = io.StringIO()
-        writer = csv.DictWriter(file, fieldnames=list(_COLUMNS), lineterminator="\n")
+        writer = csv.DictWriter(file, fieldnames=list(COLUMNS), lineterminator="\n")
         writer.writeheader()
         writer.writerows({**row, "changes": json.dumps(row["changes"], ensure_ascii=False)} for row in rows)
         write_text(path, file.getvalue())
@@ -48,7 +48,7 @@ def export_outcomes(
         _write_parquet(path, rows)
 
 
-_COLUMNS = {
+COLUMNS = {
     "recipe": "string",
     "row": "int64",
     "status": "string",
@@ -75,9 +75,11 @@ _COLUMNS = {
     "seconds": "double",
     "message": "string",
 }
+"""The columns of :func:`outcome_row` and their types in a file."""
 
 
-def _row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]:
+def outcome_row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]:
+    """One outcome as a flat row, for frames and files."""
     success = outcome.status == "success"
     text, pair = _two(outcome.original)
     perturbed, perturbed_pair = _two(outcome.perturbed or ())
@@ -131,9 +133,7 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     from pyarrow import parquet
 
     kinds = {"changes": pa.list_(pa.list_(pa.string()))}
-    schema = pa.schema(
-        [(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
-    )
+    schema = pa.schema([(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
     table = pa.Table.from_pylist(list(rows), schema=schema)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

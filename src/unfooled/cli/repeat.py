@@ -1,4 +1,4 @@
-"""``unfooled stability``: how much a randomised predictor's answers vary from one evaluation to the next."""
+"""``unfooled repeat``: how much a randomised predictor's answers vary from one evaluation to the next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unfooled.cli.console import JsonOption, err, out, print_json
 BAR = 40
 
 
-def stability(
+def repeat(
     run: options.Run,
     task: Annotated[str | None, typer.Option(help="Named task (default: the run's own).")] = None,
     data: Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")] = None,
@@ -30,47 +30,51 @@ def stability(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for stability.json and its journal (default: RUN/stability)."),
+        typer.Option("--out", help="Folder for repeat.json and its journal (default: RUN/repeats)."),
     ] = None,
     json_: JsonOption = False,
 ) -> None:
     """Evaluate the same inputs many times under independent noise, and report how the answers vary.
 
-    Example: unfooled stability runs/rsmi --repeats 100 --limit 200
+    Example: unfooled repeat runs/rsmi --repeats 100 --limit 200
 
     Interrupted? Run the same command again: finished repeats are kept.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from unfooled.api.repeat import stability as measure
-    from unfooled.settings import parse_assignments
+    from unfooled.api.repeat import REPORT
+    from unfooled.api.repeat import repeat as measure
+    from unfooled.data.inputs import Inputs
 
-    columns = {"text_column": text_column, "pair_column": pair_column, "label_column": label_column}
+    inputs = Inputs(
+        task=task,
+        data=data,
+        split=split,
+        text_column=text_column,
+        pair_column=pair_column,
+        label_column=label_column,
+        encoding=encoding,
+    )
     with Progress(
         TextColumn("repeats"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err
     ) as bar:
         shown = bar.add_task("repeats", total=None)
         report = measure(
             run,
+            inputs,
             repeats=repeats,
             limit=limit,
-            split=split,
-            task=task,
-            data=data,
-            columns=columns,
-            encoding=encoding,
-            predictor=predictor,
-            settings=parse_assignments(set_ or []),
+            predictor=options.predictor_choice(predictor, set_),
             seed=seed,
             device=device,
             out=out_,
-            on_repeat=lambda done, total: bar.update(shown, completed=done, total=total),
-        )
+            on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
+        ).to_dict()
     if json_:
         print_json(report)
     else:
         _show(report)
-        err.print(f"Saved in {(out_ or run / 'stability') / 'stability.json'}", style="dim", soft_wrap=True)
+        err.print(f"Saved in {(out_ or run / 'repeats') / REPORT}", style="dim", soft_wrap=True)
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -88,7 +92,7 @@ def _show(report: dict[str, Any]) -> None:
     low, high = report["majority_accuracy_interval"]
     out.print(
         f"{texts}, {report['repeats']} repeats of the predictor {name}, "
-        f"{report['forwards_per_example']:.1f} forwards a text",
+        f"{report['forwards_per_example']:.1f} forward passes per text",
         soft_wrap=True,
         markup=False,
     )

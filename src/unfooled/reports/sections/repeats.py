@@ -1,4 +1,4 @@
-"""Stability: accuracy over repeated evaluations (Moon et al. 2023, Figure 4) and over seeds (Table 5)."""
+"""Repeated evaluation: accuracy over fresh noise (Moon et al. 2023, Figure 4) and over seeds (Table 5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_MARKS = 200
 
 
 def content(data: ReportData) -> Content:
-    repeated = [model for model in data.models if model.stability]
+    repeated = [model for model in data.models if model.repeated]
     families = seed_families(data)
     if not repeated and not families:
         return None
@@ -27,7 +27,7 @@ def content(data: ReportData) -> Content:
     return {
         "tables": found + ([_seeds(families)] if families else []),
         "charts": [chart] if chart else [],
-        "fixed": [model.name for model in repeated if model.stability and not model.stability["random"]],
+        "fixed": [model.name for model in repeated if model.repeated and not model.repeated["random"]],
         "seeds": bool(families),
     }
 
@@ -73,7 +73,7 @@ def _repeats(models: Sequence[Model]) -> Table:
     ]
     rows = []
     for model in models:
-        found = model.stability or {}
+        found = model.repeated or {}
         accuracy = found["accuracy"]
         changed = {
             "value": found["changed_share"],
@@ -95,7 +95,7 @@ def _repeats(models: Sequence[Model]) -> Table:
             ]
         )
     caption = "The same inputs evaluated many times, each time under fresh noise and masks."
-    return Table("stability", caption, columns, rows)
+    return Table("repeats", caption, columns, rows)
 
 
 def _points(value: float | None) -> Cell:
@@ -150,7 +150,7 @@ def _racc_of(attack: str) -> Callable[[Model], float | None]:
 def _chart(data: ReportData, models: Sequence[Model]) -> charts.Chart | None:
     rows = []
     for model in models:
-        found = model.stability or {}
+        found = model.repeated or {}
         accuracy, marks = found["accuracy"], found["accuracies"][:MOST_MARKS]
         if found["random"] and len(marks) > 1:
             slot = slots(data)[model.name]
@@ -158,7 +158,7 @@ def _chart(data: ReportData, models: Sequence[Model]) -> charts.Chart | None:
     if not rows:
         return None
     return charts.values(
-        "stability",
+        "repeats",
         "Accuracy over repeated evaluations",
         rows,
         across="accuracy",
@@ -167,4 +167,4 @@ def _chart(data: ReportData, models: Sequence[Model]) -> charts.Chart | None:
     )
 
 
-SECTION = Section("stability", "Stability", content)
+SECTION = Section("repeats", "Repeated evaluation", content)

@@ -1,0 +1,265 @@
+"""Which labelled inputs to use: a split of a named task, every row of a file, or texts of your own.
+
+>>> Inputs(task="snli", split="dev")
+>>> Inputs(data="reviews.csv", text_column="review", label_column="stars")
+>>> Inputs(texts=["a gorgeous film"], labels=["positive"])
+
+A file is read strictly (its first bad row is an error) or leniently: then bad rows are set aside with the
+reason, and the others are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from unfooled.errors import DataError, UsageError, UserError
+
+if TYPE_CHECKING:
+    from unfooled.data.columns import Columns
+    from unfooled.data.labels import LabelSet
+    from unfooled.data.tables.table import Table
+
+_NUMBERED = re.compile(r"(?:LABEL_)?(\d{1,4})")
+_UNNAMED_CLASSES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Which inputs; with no argument, the test split of the task that a run was trained on.
+
+    Give one of ``task``, ``data`` (a CSV, TSV, JSONL or Parquet file, or ``hub:NAME``) and ``texts``.
+    """
+
+    task: str | None = None
+    data: str | None = None
+    split: str = "test"
+    """test, dev or train, of a task; a file is used whole."""
+    text_column: str | None = None
+    pair_column: str | None = None
+    label_column: str | None = None
+    encoding: str = "utf-8"
+    """Of the file."""
+    texts: Sequence[str] | None = None
+    pairs: Sequence[str] | None = None
+    """The second text of each pair, with ``texts``."""
+    labels: Sequence[str | int] | None = None
+    """The true labels of ``texts``, by name or number."""
+
+    def __post_init__(self) -> None:
+        if self.task and self.data:
+            raise UsageError("Give --task or --data, not both.")
+        if self.texts is not None and (self.task or self.data):
+            raise UsageError("Give texts, or --task or --data, not both.")
+        if self.texts is None and (self.pairs is not None or self.labels is not None):
+            raise UsageError("pairs and labels belong to texts: give texts=[…] too.")
+        if not self.data and any(self.columns.values()):
+            raise UsageError(
+                "Columns are for --data; a task has its own. Leave them out, or name the file too."
+            )
+        if self.split not in ("test", "dev", "train"):
+            raise UsageError(f"--split {self.split}: there are test, dev and train.")
+
+    @property
+    def is_file(self) -> bool:
+        return self.data is not None and not self.data.startswith("hub:")
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        names = ("text_column", "pair_column", "label_column")
+        return {name: getattr(self, name) for name in names}
+
+
+def as_inputs(given: Inputs | Sequence[str] | None) -> Inputs:
+    """The inputs that a verb was given: a list of texts stands for itself."""
+    if given is None:
+        return Inputs()
+    if isinstance(given, Inputs):
+        return given
+    if isinstance(given, str):
+        raise UsageError(
+            "The inputs are one text: put it in brackets, [text]. A task or file is named by "
+            "Inputs(task=…) or Inputs(data=…)."
+        )
+    return Inputs(texts=given)
+
+
+@dataclass(frozen=True)
+class RefusedRow:
+    """A row that cannot be used, and why."""
+
+    row: int
+    texts: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class LabelledInputs:
+    """Texts with their labels, and where they come from."""
+
+    texts: list[str]
+    pairs: list[str] | None
+    labels: list[int]
+    rows: list[int]
+    source: str
+    names: tuple[str, ...] = ()
+    """Label names by class number, as far as they are known."""
+    refused: tuple[RefusedRow, ...] = ()
+
+
+class Reads(Protocol):
+    """What is evaluated, as far as its inputs go; a classifier is one."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def task(self) -> Mapping[str, Any] | None: ...
+
+    @property
+    def takes_pairs(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Labels alone: whether one or two texts are read is not known, and is up to the data."""
+
+    labels: tuple[str, ...] = ()
+    """Empty: the classes have no names, and the data's numbers are meant."""
+    task: Mapping[str, Any] | None = None
+    takes_pairs: bool = False
+
+
+def given_texts(reader: Reads, inputs: Inputs, *, limit: int | None = None) -> LabelledInputs:
+    """The texts of ``inputs`` with their labels, which must be given."""
+    texts = list(inputs.texts or ())
+    pairs = None if inputs.pairs is None else list(inputs.pairs)
+    if not texts:
+        raise UsageError("There is no text. Give at least one.")
+    if pairs is not None and len(pairs) != len(texts):
+        raise UsageError(f"{len(texts)} texts but {len(pairs)} pairs: give one pair per text.")
+    if inputs.labels is None:
+        raise UsageError("The true labels are needed: give Inputs(texts=[…], labels=[…]).")
+    labels = label_numbers(reader.labels, inputs.labels, texts=len(texts))
+    return LabelledInputs(
+        texts=texts[:limit],
+        pairs=None if pairs is None else pairs[:limit],
+        labels=labels[:limit],
+        rows=list(range(len(texts)))[:limit],
+        source="texts",
+        names=() if only_numbered(reader.labels) else reader.labels,
+    )
+
+
+def label_numbers(own: Sequence[str], labels: Sequence[str | int], *, texts: int) -> list[int]:
+    """The class number of each given label; names and numbers that do not exist are refused."""
+    if len(labels) != texts:
+        raise UsageError(f"{texts} texts but {len(labels)} labels: give one label per text.")
+    found = []
+    for label in labels:
+        if isinstance(label, str) and label in own:
+            found.append(own.index(label))
+        elif isinstance(label, int) and 0 <= label < (len(own) or _UNNAMED_CLASSES):
+            found.append(int(label))
+        else:
+            raise UsageError(f"There is no label {label!r}. Labels: {', '.join(own) or 'class numbers'}.")
+    return found
+
+
+def class_numbers(own: Sequence[str], labels: Sequence[str], source: str) -> list[int]:
+    """The class number of each label of a task: by name, or in order where classes are only numbered."""
+    if sorted(own) == sorted(labels):
+        return [own.index(label) for label in labels]
+    if not own or (len(own) == len(labels) and only_numbered(own)):
+        return list(range(len(labels)))
+    raise UserError(
+        f"{source} has the labels {', '.join(labels)}, but the run answers {', '.join(own)}. "
+        "Choose a task with the same labels."
+    )
+
+
+def only_numbered(labels: Sequence[str]) -> bool:
+    """Whether the names only say the class number: 0, 1, … or LABEL_0, LABEL_1, …"""
+    found = [_NUMBERED.fullmatch(name) for name in labels]
+    return [match and int(match[1]) for match in found] == list(range(len(labels)))
+
+
+def file_inputs(
+    reader: Reads, inputs: Inputs, *, limit: int | None = None, lenient: bool = False
+) -> LabelledInputs:
+    """The rows of a file; the first ``limit`` in stratified order."""
+    from unfooled.data.cells import texts_of
+    from unfooled.data.columns import choose_columns
+    from unfooled.data.labels import label_ids
+    from unfooled.data.split import TEST_KEY, stratified_order
+    from unfooled.data.tables import read_table
+
+    path = str(inputs.data)
+    table = read_table(path, encoding=inputs.encoding)
+    names = {name.removesuffix("_column"): value for name, value in inputs.columns.items()}
+    chosen = choose_columns(table, **names)
+    if reader.task and reader.takes_pairs != (chosen.pair is not None):
+        wanted = (
+            "two texts: name both with --text-column and --pair-column"
+            if reader.takes_pairs
+            else ("one text: name its column with --text-column")
+        )
+        raise UsageError(f"{path}: the run takes {wanted}.")
+    known = _label_set(reader.labels, table, chosen.label, path)
+    refused: tuple[RefusedRow, ...] = ()
+    if lenient:
+        table, refused = _sifted(table, chosen, known)
+    labels = label_ids(table, chosen.label, known)
+    texts = [texts_of(table, column) for column in chosen.texts]
+    order = stratified_order(labels, TEST_KEY)[:limit]
+    return LabelledInputs(
+        texts=[texts[0][i] for i in order],
+        pairs=[texts[1][i] for i in order] if chosen.pair else None,
+        labels=[labels[i] for i in order],
+        rows=[table.rows[i][0] for i in order],
+        source=path,
+        names=() if only_numbered(reader.labels) else reader.labels,
+        refused=refused,
+    )
+
+
+def _label_set(own: tuple[str, ...], table: Table, column: str, path: str) -> LabelSet:
+    """Labels by name; by number if that is how more of the column can be read."""
+    from unfooled.data.labels import LabelSet
+
+    cells = [str(record.get(column)).strip().removesuffix(".0") for _, record in table.rows]
+    by_name = {label: index for index, label in enumerate(own)}
+    by_id = {str(index): index for index in range(len(own) or _UNNAMED_CLASSES)}
+    if sum(cell in by_id for cell in cells) > sum(cell in by_name for cell in cells):
+        return LabelSet(own, by_id)
+    if not own:
+        raise UsageError(
+            f"{path}: the labels in column {column!r} are names, but the victim's classes have none. "
+            "Name them with --labels, in the order of its scores."
+        )
+    return LabelSet(own, by_name)
+
+
+def _sifted(table: Table, columns: Columns, labels: LabelSet) -> tuple[Table, tuple[RefusedRow, ...]]:
+    """The rows that can be used, and the others with the reason."""
+    from unfooled.data.cells import texts_of
+    from unfooled.data.labels import label_ids
+
+    good, refused = [], []
+    for place, record in table.rows:
+        alone = replace(table, rows=[(place, record)])
+        try:
+            for column in columns.texts:
+                texts_of(alone, column)
+            label_ids(alone, columns.label, labels)
+        except DataError as error:
+            cells = (record.get(column) for column in columns.texts)
+            texts = tuple(cell if isinstance(cell, str) else "" for cell in cells)
+            refused.append(RefusedRow(place, texts, str(error)))
+        else:
+            good.append((place, record))
+    if not good:
+        raise DataError(f"{table.name}: no row can be used. The first: {refused[0].reason}")
+    return replace(table, rows=good), tuple(refused)

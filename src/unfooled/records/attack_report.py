@@ -1,0 +1,62 @@
+"""The result of one attack: what it did to each input, and what that adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unfooled.records.attack_summary import cut_short, untried
+from unfooled.records.export import export_outcomes, outcome_row
+from unfooled.records.outcome import Outcome
+from unfooled.records.result import Facts, Result, mean_text, share_text
+
+
+@dataclass(frozen=True, repr=False)
+class AttackReport(Result):
+    """``summary`` (see :func:`attack_summary`), the outcomes, and how they came about."""
+
+    summary: dict[str, Any]
+    outcomes: Sequence[Outcome]
+    labels: tuple[str, ...]
+    about: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``attack.json`` holds; the outcomes are in the journal."""
+        return {**self.about, "labels": list(self.labels), "summary": self.summary}
+
+    def export(self, path: str | Path) -> None:
+        """Write the outcomes as .csv, .jsonl or .parquet."""
+        export_outcomes(path, {str(self.about["recipe"]["name"]): self.outcomes}, self.labels)
+
+    def headline(self) -> str:
+        about, counts = self.about, self.summary["examples"]
+        unfinished = "" if about.get("complete", True) else ", not finished"
+        return (
+            f"{about['recipe']['name']} on {about['victim']['name']}: {counts:,} inputs of "
+            f"{about['source']}{unfinished}"
+        )
+
+    def facts(self) -> Facts:
+        summary = self.summary
+        obstinate = summary["goal"] == "obstinate"
+        facts = [
+            ("accuracy before", share_text(summary["sacc"])),
+            ("accuracy under attack", share_text(summary["racc"])),
+            ("answer kept, meaning changed" if obstinate else "attack success", share_text(summary["asr"])),
+        ]
+        if summary["randomised"]:
+            facts.append(("success on fresh noise", share_text(summary["asr_verified"])))
+        facts += [
+            ("queries", mean_text(summary["queries"])),
+            ("changed words", mean_text(summary["changed_words"])),
+        ]
+        apart = {name: summary["counts"][name] for name in ("not-attackable", "refused", "error")}
+        facts += [(name, f"{count:,}") for name, count in apart.items() if count]
+        notes = [note for note in (cut_short(summary), untried(summary)) if note]
+        return facts + [("note", note) for note in notes]
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        recipe = str(self.about["recipe"]["name"])
+        return (outcome_row(recipe, one, self.labels) for one in self.outcomes)
