@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def attack_progress(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Gives the function to call with each :class:`Progress`.
+    """Gives the function to call with each :class:`Progress`; the bar appears with the first.
 
     Attacks side by side finish in bursts, so the rate is that of the whole run; what the journal held took
     no time and is not part of it.
@@ -25,20 +25,24 @@ def attack_progress(name: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import Progress as Bar
 
     texts = [TextColumn("{task.fields[facts]}", style="progress.remaining")]
-    with Bar(TextColumn(name), BarColumn(), MofNCompleteColumn(), *texts, console=err) as bar:
-        shown = bar.add_task(name, total=None, facts="")
-        held: int | None = None
-        started = time.monotonic()
+    bar = Bar(TextColumn(name), BarColumn(), MofNCompleteColumn(), *texts, console=err)
+    shown = bar.add_task(name, total=None, facts="")
+    held: int | None = None
+    started = time.monotonic()
 
-        def update(now: Progress) -> None:
-            nonlocal held, started
-            if held is None or now.done == held:
-                held, started = now.done, time.monotonic()
-            asr = "" if now.asr is None else f"ASR {now.asr:.3f}"
-            facts = f"{_speed(now.done - held, now.total - now.done, time.monotonic() - started)} {asr}"
-            bar.update(shown, completed=now.done, total=now.total, facts=facts)
+    def update(now: Progress) -> None:
+        nonlocal held, started
+        bar.start()
+        if held is None or now.done == held:
+            held, started = now.done, time.monotonic()
+        asr = "" if now.asr is None else f"ASR {now.asr:.3f}"
+        facts = f"{_speed(now.done - held, now.total - now.done, time.monotonic() - started)} {asr}"
+        bar.update(shown, completed=now.done, total=now.total, facts=facts)
 
+    try:
         yield update
+    finally:
+        bar.stop()
 
 
 def _speed(done: int, left: int, seconds: float) -> str:
