@@ -163,6 +163,18 @@ class Adding(TextModel):
         return Forward(torch.stack([-score, score], dim=1))
 
 
+class Recording(ClassifierVictim):
+    """Remembers every text that an attack tried, successful or not."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        super().__init__(classifier)
+        self.tried: set[str] = set()
+
+    def answers(self, asked: Sequence[Asked]) -> list[Answer]:
+        self.tried.update(one.query[0] for one in asked)
+        return super().answers(asked)
+
+
 def test_a_ball_read_as_words_holds(near: Path) -> None:
     model = Adding.make()
     clf = Classifier(model, Vote(sigma=1.3, noise_layers=("embeddings",), votes=25), labels=["down", "up"])
@@ -171,18 +183,19 @@ def test_a_ball_read_as_words_holds(near: Path) -> None:
     report = certify(clf, alike, sampling=Sampling(n=3000), reading=Reading(str(near), False))
     best = [one for one in report if one.words_covered]
     assert len(best) >= 6 and {one.label for one in best} == {"down", "up"}
-    vectors, victim = embedding_table(model), ClassifierVictim(clf)
+    vectors, victim = embedding_table(model), Recording(clf)
 
-    def flipped(outcome: Outcome) -> bool:
+    def flipped(before: str, after: str) -> bool:
         """Of the majority over all noise: what the vote of a few draws says may be luck."""
-        assert outcome.perturbed is not None
-        return model.total(outcome.perturbed[0]) * model.total(outcome.original[0]) < 0
+        return model.total(after) * model.total(before) < 0
 
-    for one, outcome in zip(
-        best, attacked(victim, best, [float(one.words_covered or 0) for one in best]), strict=True
-    ):
-        if outcome.perturbed is not None:
-            before, after = model.encode([one.texts[0], outcome.perturbed[0]])
-            assert distances(vectors, before.ids, [after.ids])[0] <= one.radius and not flipped(outcome)
+    for one in best:
+        victim.tried.clear()
+        attacked(victim, [one], [float(one.words_covered or 0)])
+        changed = sorted(victim.tried - {one.texts[0]})
+        assert changed
+        before, *after = model.encode([one.texts[0], *changed])
+        assert (distances(vectors, before.ids, [item.ids for item in after]) <= one.radius).all()
+        assert not any(flipped(one.texts[0], text) for text in changed)
     outside = attacked(victim, best, [CHANGEABLE] * len(best))
-    assert any(one.perturbed is not None and flipped(one) for one in outside)
+    assert any(one.perturbed is not None and flipped(one.original[0], one.perturbed[0]) for one in outside)
