@@ -11,10 +11,11 @@ ART := .venv-art
 
 help:
 	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (about 10 minutes on 2 free cores)"
-	@echo "make test            everything CI checks: tests, ruff, mypy"
+	@echo "make test            everything CI checks: tests, ruff, mypy (about 6 minutes on 2 free cores)"
+	@echo "make test-fast       the quick tests of every room, without lint, network or browser (about a minute)"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
-	@echo "make test-browser    the report in a real browser (needs Chromium)"
+	@echo "make test-browser    only the tests in a real browser (needs Chromium; make test runs them too)"
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
 	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
 	@echo "make benchmark-attacks RUN=…  attack speed against TextAttack"
@@ -33,7 +34,7 @@ demo: venv
 	$(BIN)/unfooled demo --out demo
 
 test: venv lint
-	$(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	$(BIN)/ruff check .
@@ -41,7 +42,7 @@ lint: venv
 	$(BIN)/mypy
 
 test-fast: venv
-	$(BIN)/python -m pytest -m "not slow and not network and not browser and not ray" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow and not full and not network and not browser and not ray" -n 2 --dist loadfile --no-loadscope-reorder
 
 test-browser: venv
 	$(BIN)/python -m pytest -m browser

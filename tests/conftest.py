@@ -26,9 +26,26 @@ hypothesis.settings.register_profile("unfooled", deadline=None)
 hypothesis.settings.load_profile("unfooled")
 
 
+FAST_SECONDS = 2.0
+"""What a test of `make test-fast` may take."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest file first, so that no worker is left alone with it at the end."""
     items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the tests that are too long for the fast set: setup and call together, on a free machine."""
+    if "not full" not in config.option.markexpr:
+        return
+    seconds: dict[str, float] = {}
+    for report in (one for reports in terminalreporter.stats.values() for one in reports):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid] = seconds.get(report.nodeid, 0.0) + report.duration
+    long = sorted((spent, name) for name, spent in seconds.items() if spent > FAST_SECONDS)
+    for spent, name in reversed(long):
+        terminalreporter.write_line(f"{spent:.1f} s is long for the fast set, mark it `full`: {name}")
 
 
 @pytest.fixture(scope="session", params=FAMILIES)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from commands import unfooled
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHORT = ["--limit", "48", "--limit-dev", "8", "--limit-test", "8", "--epochs", "1", "--layers", "1"]
@@ -59,15 +61,11 @@ def test_python_example_and_commands_run_in_order(tmp_path: Path) -> None:
         "review,stars\n" + "".join(f"a film of {n} words,{n % 3 + 1}\n" for n in range(90)), encoding="utf-8"
     )
     (tmp_path / "new.csv").write_text("review\nfine film\n", encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     for command in commands():
         if command[0] != "unfooled":
             continue
-        short = [sys.executable, "-m", *command, *CUT.get(command[1], [])]
-        result = subprocess.run(
-            short, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert result.returncode == 0, f"{shlex.join(command)}\n{result.stderr}"
+        shown = unfooled(*command[1:], *CUT.get(command[1], []), cwd=tmp_path)
+        assert shown.returncode == 0, f"{shlex.join(command)}\n{shown.stderr.decode()}"
     assert (tmp_path / "report.html").stat().st_size > 1000
     (example,) = blocks("python")
     shortened = example.replace(
@@ -78,7 +76,7 @@ def test_python_example_and_commands_run_in_order(tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-c", shortened],
         cwd=tmp_path,
-        env=environment,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,

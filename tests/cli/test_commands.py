@@ -13,13 +13,10 @@ from pathlib import Path
 import pytest
 
 from child_processes import start
+from commands import unfooled
 from tiny_runs import write_encoder, write_reviews
 
 COMMAND = [sys.executable, "-m", "unfooled"]
-
-
-def unfooled(*arguments: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +112,27 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
     run: Path, tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
     filled = [str(run) if argument == "RUN" else argument for argument in arguments]
-    result = subprocess.run([*COMMAND, *filled], capture_output=True, cwd=tmp_path, check=False)
+    result = unfooled(*filled, cwd=tmp_path)
     message = result.stderr.decode()
     assert result.returncode == code, message
     assert said in " ".join(message.split())
     assert "Traceback" not in message
     assert result.stdout == b""
     assert not list(tmp_path.iterdir()), "something was left behind"
+
+
+def test_process_of_its_own_answers_on_stdout_and_ends_with_the_code(run: Path, tmp_path: Path) -> None:
+    """The other tests run the command in their own process; this one starts it as a shell does."""
+    answer = subprocess.run(
+        [*COMMAND, "predict", str(run), "--json"], input=b"fine film\n", capture_output=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr.decode()
+    assert json.loads(answer.stdout)["text"] == "fine film"
+    refused = subprocess.run(
+        [*COMMAND, "predict", "no/such/folder", "text"], capture_output=True, cwd=tmp_path, check=False
+    )
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"no/such/folder" in refused.stderr and b"Traceback" not in refused.stderr
 
 
 def test_list_options_and_version_speak_json_and_text() -> None:

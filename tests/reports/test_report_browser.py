@@ -12,7 +12,7 @@ from run_folders import outcome, write_attack, write_everything, write_run
 from unfooled.api.report import report
 
 pytestmark = [
-    pytest.mark.skipif(BINARY is None, reason="needs chromium"),
+    pytest.mark.skipif(BINARY is None, reason="no Chromium found: the report was not opened in a browser"),
     pytest.mark.browser,
     pytest.mark.network,  # the chart library is an asset
 ]
