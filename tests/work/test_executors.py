@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from child_processes import start
 from tiny_jobs import ITEMS, TABLE, Squares, rows, squares_job, work
 from unfooled.errors import UsageError, UserError
 from unfooled.storage.journal import TEMPORARY, open_journal
@@ -153,14 +154,13 @@ def test_the_list_of_a_job_reads_back_in_order(tmp_path: Path) -> None:
 
 
 def started(folder: Path, workers: int, seconds: float) -> subprocess.Popen[bytes]:
-    """The program in tiny_jobs, with default signal handlers whatever this process has."""
+    """The program in tiny_jobs, which sees the folders that this process sees."""
     code = (
-        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "sys.path[:0] = sys.argv.pop(1).split('|'); runpy.run_module('tiny_jobs', run_name='__main__')"
+        "import runpy, sys; sys.path[:0] = sys.argv.pop(1).split('|');"
+        "runpy.run_module('tiny_jobs', run_name='__main__')"
     )
     path = "|".join([str(Path(__file__).parents[1]), *sys.path])
-    command = [sys.executable, "-c", code, path, str(folder), str(workers), str(seconds)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return start([sys.executable, "-c", code, path, str(folder), str(workers), str(seconds)])
 
 
 def wait_for_rows(process: subprocess.Popen[bytes], journal: Path, count: int) -> None:
