@@ -18,9 +18,8 @@ from unfooled.statistics.bounds import (
     composed_l2,
     composed_linf,
     gaussian_l2,
-    masked_noise,
-    split_noise,
 )
+from unfooled.statistics.noise_budget import masked_noise, split_noise
 
 Floats = NDArray[np.float64]
 FIRST, SECOND = 0.9, 0.7

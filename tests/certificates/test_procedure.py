@@ -14,8 +14,8 @@ from unfooled.certificates.radii import Radii, masking_radii, noise_radii, synon
 from unfooled.certificates.smoother import Smoother
 from unfooled.errors import UsageError
 from unfooled.statistics.bounds import composed_each_word, composed_linf
-from unfooled.statistics.bounds.composed import together as together_
 from unfooled.statistics.confidence import clopper_pearson_lower
+from unfooled.statistics.noise_budget import composed_sigma
 
 
 class Dice:
@@ -180,7 +180,7 @@ def test_maximum_norm_radius_is_the_euclidean_one_over_the_root_of_the_size() ->
         together = noise_radii("l2", bounds, sigmas=steps, dim=400).every(0.9, 0.1)
         assert found == {name: pytest.approx(radius / 20) for name, radius in together.items()}
         assert max(found.values()) <= 0.5 * norm.ppf(0.9) / 20  # the true one, rounded down
-        assert found["gaussian"] == composed_linf(0.9, 0.1, [together_(steps)], 400)
+        assert found["gaussian"] == composed_linf(0.9, 0.1, [composed_sigma(steps)], 400)
         assert found["composed"] == composed_each_word(0.9, 0.1, steps, 400)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unfooled.statistics import bounds
+from unfooled.statistics.noise_budget import split_noise
 
 RADII = {
     "gaussian": lambda p, q, s: bounds.gaussian_l2(p, q, s),
@@ -65,9 +66,9 @@ def test_impossible_noise_is_refused_by_name(noise: float) -> None:
         with pytest.raises(ValueError, match="sigmas"):
             bound(0.9, 0.1, [0.5, noise])
     with pytest.raises(ValueError, match="sigma"):
-        bounds.split_noise(noise, 1.0)
+        split_noise(noise, 1.0)
     with pytest.raises(ValueError, match="sigma_1"):
-        bounds.split_noise(0.5, noise)
+        split_noise(0.5, noise)
 
 
 def test_other_impossible_arguments_are_refused_by_name() -> None:
@@ -79,7 +80,7 @@ def test_other_impossible_arguments_are_refused_by_name() -> None:
         (lambda: bounds.composed_each_word(0.9, 0.1, [0.5], 0), "positions"),
         (lambda: bounds.composed_each_word(0.9, 0.1, [0.5], 2.5), "positions"),
         (lambda: bounds.composed_each_word(0.9, 0.1, [], 3), "sigmas"),
-        (lambda: bounds.split_noise(0.5, 0.4), "sigma_1"),
+        (lambda: split_noise(0.5, 0.4), "sigma_1"),
         (lambda: bounds.masked_words(0.9, 5, 6), "kept_words"),
         (lambda: bounds.masked_words(0.9, 5, -1), "kept_words"),
         (lambda: bounds.masked_words(0.9, 0, 0), "total_words"),

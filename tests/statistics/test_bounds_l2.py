@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from unfooled.statistics import bounds
 from unfooled.statistics.bounds import pixeldp, renyi
 from unfooled.statistics.confidence import clopper_pearson_lower
+from unfooled.statistics.noise_budget import split_noise
 
 LOGS = Path(__file__).parents[3] / "shared" / "data" / "certification"
 L2 = {"gaussian": bounds.gaussian_l2, "renyi": bounds.renyi_l2, "pixeldp": bounds.pixeldp_l2}
@@ -77,7 +78,7 @@ def test_one_step_composed_is_gaussian(p_top, sigma) -> None:
 @settings(max_examples=60)
 @given(sigma=st.floats(1e-3, 1e3), times=st.floats(1 + 1e-6, 1e4))
 def test_split_noise_sums_back(sigma, times) -> None:
-    second = bounds.split_noise(sigma, sigma * times)
+    second = split_noise(sigma, sigma * times)
     whole = bounds.gaussian_l2(0.9, 0.1, sigma)
     parts = bounds.composed_l2(0.9, 0.1, [sigma * times, second])
     assert parts == pytest.approx(whole, rel=1e-9)
@@ -85,7 +86,7 @@ def test_split_noise_sums_back(sigma, times) -> None:
 
 
 def test_split_noise_leaves_nothing_when_all_is_spent() -> None:
-    assert bounds.split_noise(0.5, 0.5) == math.inf
+    assert split_noise(0.5, 0.5) == math.inf
 
 
 def test_composition_survives_extreme_noise_levels() -> None:

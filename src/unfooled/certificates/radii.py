@@ -21,8 +21,8 @@ from unfooled.statistics.bounds import (
     renyi_l2,
     synonym_words,
 )
-from unfooled.statistics.bounds.composed import together
-from unfooled.statistics.bounds.rounding import SLACK, TINIEST
+from unfooled.statistics.noise_budget import composed_sigma
+from unfooled.statistics.rounding import SLACK, TINIEST
 
 Radius = Callable[[float, float], float]
 """Radius from a lower bound of the first class and an upper bound of every other."""
@@ -85,7 +85,7 @@ def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], 
 
     ``dim`` counts what may move at once: coordinates for linf, word tokens for each-word.
     """
-    total = float(together(list(sigmas)))
+    total = float(composed_sigma(list(sigmas)))
     every: dict[str, Radius] = {
         "gaussian": lambda top, second: gaussian_l2(top, second, total),
         "renyi": lambda top, second: renyi_l2(top, second, total),

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 import torch
@@ -30,10 +31,9 @@ from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingSampler
 from unfooled.predictors.smoothing.streams import single
 from unfooled.settings import setting
+from unfooled.statistics.noise_budget import masked_noise, split_noise
 
 Calibration = Literal["l2", "each-word"]
-ROUNDED_UP = 1 + 2.0**-48
-"""More than the arithmetic of a noise level can be wrong."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,9 @@ class CertifiedMasked(SmoothedVote):
 
     @property
     def sigmas(self) -> tuple[float, float]:
-        """σ₁ and σ₂, the latter before what a mask saves of it (``threat="each-word"``).
-
-        σ₂ = (σ⁻² − σ₁⁻²)^(−½), rounded up (``unfooled.statistics.bounds.split_noise``).
-        """
+        """σ₁ and σ₂, the latter before what a mask saves of it (``threat="each-word"``)."""
         first = math.sqrt(2) * self.sigma if self.sigma_1 is None else self.sigma_1
-        share = self.sigma / first
-        return first, self.sigma / math.sqrt((first - self.sigma) / first * (1 + share)) * ROUNDED_UP
+        return first, float(split_noise(self.sigma, first))
 
     def check(self, model: TextModel) -> None:
         if self.sigma <= 0:
@@ -115,12 +111,10 @@ def masked_average(
     return torch.where(masked[:, :, None], mask_embedding, average)
 
 
+@lru_cache(maxsize=4096)
 def behind_mask(sigma: float, words: int, hidden: int) -> float:
-    """σ·√((T − M)/T) in single precision, rounded up (``unfooled.statistics.bounds.masked_noise``).
-
-    0 where the mask leaves no word to look at.
-    """
-    return single(sigma * math.sqrt((words - hidden) / words) * ROUNDED_UP) if hidden < words else 0.0
+    """``masked_noise`` in single precision, rounded up; 0 where the mask leaves no word to look at."""
+    return single(float(masked_noise(sigma, words, hidden))) if hidden < words else 0.0
 
 
 def _mask(model: TextModel, batch: Batch, given: _Given, masked_tokens: int) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""From class probabilities to radii: one file a family, one promise a function.
+"""From class probabilities to radii: one file per family, one promise per function.
 
 ``p_top`` is a lower bound of the predicted class's probability under the noise and ``p_second`` an upper
 bound of every other class's, both for the smoothed classifier that is deployed; ``p_second = 1 - p_top`` is
@@ -11,13 +11,7 @@ round down: where rounding could matter at all, the number is the smaller one.
 
 from __future__ import annotations
 
-from unfooled.statistics.bounds.composed import (
-    composed_each_word,
-    composed_l2,
-    composed_linf,
-    masked_noise,
-    split_noise,
-)
+from unfooled.statistics.bounds.composed import composed_each_word, composed_l2, composed_linf
 from unfooled.statistics.bounds.deletion import (
     deletion_deletions,
     deletion_edits,
@@ -43,11 +37,9 @@ __all__ = [
     "gaussian_l2",
     "gaussian_l2_probability",
     "laplace_l1",
-    "masked_noise",
     "masked_words",
     "pixeldp_l2",
     "renyi_l2",
     "rsmi_theorem1_radius",
-    "split_noise",
     "synonym_words",
 ]

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.bounds.rounding import SLACK, normal_gap, scaled
-from unfooled.statistics.checks import Floats, given_back, positive, probabilities, whole
+from unfooled.statistics.checks import given_back, probabilities, whole
+from unfooled.statistics.noise_budget import composed_sigma
+from unfooled.statistics.rounding import normal_gap, scaled
 
 
 def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any:
@@ -24,7 +25,7 @@ def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any
     second step whose noise was shrunk because of a mask keeps this promise for ℓ∞ only.
     """
     top, second = probabilities(p_top, p_second)
-    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2))
+    return given_back(scaled(composed_sigma(sigmas), normal_gap(top, second) / 2))
 
 
 def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim: ArrayLike) -> Any:
@@ -36,7 +37,7 @@ def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim:
     """
     top, second = probabilities(p_top, p_second)
     root = np.sqrt(whole("dim", dim, at_least=1).astype(np.float64))
-    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2 / root))
+    return given_back(scaled(composed_sigma(sigmas), normal_gap(top, second) / 2 / root))
 
 
 def composed_each_word(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, positions: ArrayLike) -> Any:
@@ -48,44 +49,4 @@ def composed_each_word(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike,
     """
     top, second = probabilities(p_top, p_second)
     root = np.sqrt(whole("positions", positions, at_least=1).astype(np.float64))
-    return given_back(scaled(together(sigmas), normal_gap(top, second) / 2 / root))
-
-
-def masked_noise(sigma: ArrayLike, positions: ArrayLike, masked: ArrayLike) -> Any:
-    """σ·√((T − M)/T), rounded up: the noise of a step that M of its T ``positions`` are hidden from.
-
-    Guarantee: where every position may move by at most r, such a step tells the two inputs apart no better
-    than one with noise σ on all T, whatever r is. M must leave a position to look at.
-    """
-    noise = positive("sigma", sigma)
-    total, hidden = whole("positions", positions, at_least=1), whole("masked", masked)
-    noise, total, hidden = np.broadcast_arrays(noise, total, hidden)
-    if (hidden >= total).any():
-        raise ValueError("masked must be below positions: a step that sees no position needs no noise.")
-    return given_back(noise * np.sqrt((total - hidden) / total) * (1 + SLACK))
-
-
-def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> Any:
-    """σ₂ = (σ⁻² − σ₁⁻²)^(−½), rounded up: the noise left for a second step when σ₁ is spent on the first.
-
-    Guarantee: ``composed_l2`` of (σ₁, σ₂) is what one step of σ certifies, to the last few bits. For
-    σ₁ = σ nothing is left and the value is infinite; σ₁ < σ is refused.
-    """
-    total, first = positive("sigma", sigma), positive("sigma_1", sigma_1)
-    total, first = np.broadcast_arrays(total, first)
-    if (first < total).any():
-        raise ValueError("sigma_1 must be at least sigma: less noise than that spends more than the budget.")
-    # σ / √((1 − u)(1 + u)) with u = σ/σ₁; σ₁ − σ is exact where the two are close.
-    with np.errstate(divide="ignore"):
-        left = total / np.sqrt((first - total) / first * (1 + total / first))
-    return given_back(left * (1 + SLACK))
-
-
-def together(sigmas: ArrayLike) -> Floats:
-    """The one noise level that several steps amount to, rounded down."""
-    steps = positive("sigmas", sigmas)
-    if steps.ndim == 0 or steps.shape[-1] == 0:
-        raise ValueError("sigmas must list the noise level of at least one step.")
-    smallest = steps.min(axis=-1)  # scaled by it, no square overflows
-    squares = ((smallest[..., None] / steps) ** 2).sum(axis=-1)
-    return smallest / np.sqrt(squares) * (1 - (steps.shape[-1] - 1) * SLACK)
+    return given_back(scaled(composed_sigma(sigmas), normal_gap(top, second) / 2 / root))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.bounds.rounding import SLACK, TINIEST, normal_gap, scaled
 from unfooled.statistics.checks import given_back, positive, probabilities, real
+from unfooled.statistics.rounding import SLACK, TINIEST, normal_gap, scaled
 
 
 def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:

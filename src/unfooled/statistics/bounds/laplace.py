@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.bounds.rounding import inner, scaled
 from unfooled.statistics.checks import given_back, positive, probabilities
+from unfooled.statistics.rounding import inner, scaled
 
 
 def laplace_l1(p_top: ArrayLike, p_second: ArrayLike, scale: ArrayLike) -> Any:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.statistics.bounds.gaussian import gaussian_l2
-from unfooled.statistics.bounds.rounding import SLACK, inner, scaled
 from unfooled.statistics.bounds.search import highest
 from unfooled.statistics.checks import Floats, given_back, positive, probabilities
+from unfooled.statistics.rounding import SLACK, inner, scaled
 
 
 def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:

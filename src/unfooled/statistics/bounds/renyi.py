@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.statistics.bounds.gaussian import gaussian_l2
-from unfooled.statistics.bounds.rounding import inner, scaled
 from unfooled.statistics.bounds.search import highest
 from unfooled.statistics.checks import Floats, given_back, positive, probabilities
+from unfooled.statistics.rounding import inner, scaled
 
 SMALLEST_ORDER, LARGEST_ORDER = 1e-5, 1e3  # of a − 1
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.bounds.rounding import normal_gap
 from unfooled.statistics.checks import given_back, positive, probabilities
+from unfooled.statistics.rounding import normal_gap
 
 
 class UnsoundBoundWarning(UserWarning):
