@@ -26,7 +26,7 @@ import torch
 import unfooled as uf
 from unfooled import assets, data
 from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe, run_attacks
-from unfooled.attacks.victims.classifier import ClassifierVictim
+from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.hub.batches import length_sorted_chunks, map_batches, tokens_per_batch
 from unfooled.lexicon.stopwords import STOP_WORDS
 from unfooled.models import Encoded

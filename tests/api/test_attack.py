@@ -20,7 +20,7 @@ from tiny_attacks import LABELS, Fill, NoisyVictim, Peek, Stubborn, Swap, scores
 from tiny_runs import write_inputs
 from unfooled.api.attack import attack
 from unfooled.api.attack_work import Progress, read_attack
-from unfooled.api.inputs import load_inputs
+from unfooled.api.load_inputs import load_inputs
 from unfooled.attacks import Answer, Asked, Limits
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim, as_victim

@@ -15,7 +15,7 @@ from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
 from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe
 from unfooled.attacks.scheduler import run_attacks
-from unfooled.attacks.victims.classifier import ClassifierVictim
+from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.certificates.distances import distances
 from unfooled.certificates.procedure import Sampling
 from unfooled.certificates.smoothing import embedding_table

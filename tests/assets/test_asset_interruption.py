@@ -14,7 +14,7 @@ from tiny_index import CONTENT, Index, contents, manifest_of, pinned
 
 from child_processes import start_python
 from unfooled import assets
-from unfooled.assets.progress import silent
+from unfooled.assets.download_bar import silent
 
 SCRIPT = """
 import sys

@@ -8,7 +8,7 @@ import torch
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.attacks import Asked, Victim, WhiteBoxVictim
-from unfooled.attacks.victims.classifier import ClassifierVictim
+from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.predictors import Classifier
 from unfooled.predictors.plain import Plain
 from unfooled.predictors.two_step import TwoStep

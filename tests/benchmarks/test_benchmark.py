@@ -271,7 +271,7 @@ def test_failing_cell_stops_no_other_and_is_tried_again(
 def test_attack_that_breaks_on_every_input_is_a_failure(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unfooled.attacks.victims.classifier import ClassifierVictim
+    from unfooled.attacks.victims.ours import ClassifierVictim
 
     def broken(*_: Any) -> Any:
         raise ValueError("boom")

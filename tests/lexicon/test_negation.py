@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unfooled.lexicon.negation import negations
+from unfooled.lexicon.sentence_negation import negations
 
 PARTS = {
     **dict.fromkeys(("i", "you", "he", "it", "we", "they", "who", "it's", "he’s", "that"), "PRON"),

@@ -17,7 +17,7 @@ from unfooled.cli import app
 from unfooled.errors import UsageError
 from unfooled.reports import write_tables
 from unfooled.reports.formats import escaped_latex
-from unfooled.reports.tables import Cell, Column, Table
+from unfooled.reports.tables import Column, Table, TableCell
 
 HOSTILE = "=cmd|' /C calc'!A0 & 100 % of $x_1$ {#} ~^\\ <b>\"\nnew"
 TABLE = Table(
@@ -25,8 +25,8 @@ TABLE = Table(
     "A caption with 95 % | intervals",
     [Column("Model", numeric=False), Column("Rate")],
     [
-        [Cell(HOSTILE, HOSTILE), Cell(0.25, "25.0 %", "20.0–30.0 %", low=0.2, high=0.3, n=80)],
-        [Cell("plain", "plain"), Cell(None, "–")],
+        [TableCell(HOSTILE, HOSTILE), TableCell(0.25, "25.0 %", "20.0–30.0 %", low=0.2, high=0.3, n=80)],
+        [TableCell("plain", "plain"), TableCell(None, "–")],
     ],
 )
 

@@ -22,13 +22,13 @@ from run_folders import (
 )
 from unfooled.api.read_evidence import read_report_data, weights_of
 from unfooled.errors import UserError
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import filled_sections
 from unfooled.reports.certified import certified_at, rounded_down, useful_radius
 from unfooled.reports.tables import Table
 
 
-def tables(data: ReportData) -> dict[str, Table]:
+def tables(data: Evidence) -> dict[str, Table]:
     found = [table for section in filled_sections(data) for table in section["content"].get("tables", ())]
     return {table.name: table for table in found}
 

@@ -12,9 +12,9 @@ from scipy.special import betaln, ndtr
 
 from unfooled.statistics.bounds import gaussian_l2_probability
 from unfooled.statistics.confidence import (
-    Answer,
     ConfidenceSequence,
     SequentialDecision,
+    Verdict,
     clopper_pearson_lower,
     clopper_pearson_upper,
     sequence_lower,
@@ -93,10 +93,10 @@ def test_decision_errors_are_controlled_exactly(threshold: float, alpha: float) 
     """The worst case p = t, every sample looked at, and nobody ever stops for the other answer."""
     successes, n = lattice(250)
     answers = SequentialDecision(threshold, alpha, futility=0.1, max_samples=250).answers(successes, n)
-    false_yes = ever(answers == Answer.YES, threshold)
+    false_yes = ever(answers == Verdict.YES, threshold)
     assert alpha / 10 < false_yes <= alpha
-    assert ever(answers == Answer.YES, threshold - 0.05) < false_yes
-    assert ever(answers == Answer.NO, threshold) <= 0.1
+    assert ever(answers == Verdict.YES, threshold - 0.05) < false_yes
+    assert ever(answers == Verdict.NO, threshold) <= 0.1
 
 
 def test_simulated_peeking_keeps_alpha_where_clopper_pearson_does_not() -> None:
@@ -118,7 +118,7 @@ def test_simulated_peeking_keeps_alpha_where_clopper_pearson_does_not() -> None:
         return (totals >= fewest).any(axis=1).mean()
 
     decision = SequentialDecision(p, alpha, max_samples=horizon)
-    assert 0 < rate(decision.answers(k, m) == Answer.YES) <= limit
+    assert 0 < rate(decision.answers(k, m) == Verdict.YES) <= limit
     assert rate(sequence_lower(k, m, alpha) >= p) <= limit
     assert rate(clopper_pearson_lower(k, m, alpha) >= p) > 3 * alpha
 
@@ -134,7 +134,7 @@ def test_clear_questions_need_a_small_part_of_the_fixed_sample(p: float, radius:
         while decision.open:
             batch = min(10, decision.remaining)
             decision.update(int(rng.binomial(batch, p)), batch)
-        assert decision.answer is Answer.YES
+        assert decision.answer is Verdict.YES
         used.append(decision.n)
     assert np.mean(used) < 0.03 * 10_000
 
@@ -143,7 +143,7 @@ def test_hopeless_questions_stop_early_too() -> None:
     decision = SequentialDecision(0.9, alpha=0.001)
     while decision.open:
         decision.update(7, 10)
-    assert decision.answer is Answer.NO and decision.n <= 100
+    assert decision.answer is Verdict.NO and decision.n <= 100
 
 
 def test_last_sample_is_tested_as_a_fixed_one() -> None:
@@ -151,17 +151,17 @@ def test_last_sample_is_tested_as_a_fixed_one() -> None:
     decision = SequentialDecision(0.9, alpha=0.01, max_samples=2_000)
     fixed = clopper_pearson_lower(np.arange(2_001), 2_000, 0.0025)
     enough = int(np.argmax(fixed >= 0.9))
-    assert decision.answers(enough, 2_000) == Answer.YES
-    assert decision.answers(enough - 1, 2_000) == Answer.UNDECIDED
-    assert decision.answers(enough - 1, 1_999) == Answer.UNDECIDED
+    assert decision.answers(enough, 2_000) == Verdict.YES
+    assert decision.answers(enough - 1, 2_000) == Verdict.UNDECIDED
+    assert decision.answers(enough - 1, 1_999) == Verdict.UNDECIDED
 
 
 def test_answer_once_given_stands() -> None:
     decision = SequentialDecision(0.5, alpha=0.05, max_samples=1_000)
-    assert decision.update(0, 0) is Answer.UNDECIDED
-    assert decision.update(50, 50) is Answer.YES
+    assert decision.update(0, 0) is Verdict.UNDECIDED
+    assert decision.update(50, 50) is Verdict.YES
     assert not decision.open
-    assert decision.update(0, 100) is Answer.YES and decision.n == 150
+    assert decision.update(0, 100) is Verdict.YES and decision.n == 150
 
 
 def test_batch_size_does_not_change_the_totals_that_decide() -> None:
@@ -172,7 +172,7 @@ def test_batch_size_does_not_change_the_totals_that_decide() -> None:
         one.update(int(sample), 1)
     for start in range(0, 600, 100):
         many.update(int(samples[start : start + 100].sum()), 100)
-    assert one.answer is many.answer is Answer.YES
+    assert one.answer is many.answer is Verdict.YES
     assert (one.successes, one.n) == (many.successes, many.n)
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from run_folders import MakeRun
 from unfooled.cli import app
 from unfooled.errors import DataError, UserError
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import render
 from unfooled.statistics.intervals import wilson
 from unfooled.storage.textattack_csv import COLUMNS, read_textattack_csv
@@ -124,7 +124,7 @@ def test_inputs_that_are_all_skipped_have_no_success_rate(tmp_path: Path) -> Non
     assert summary["asr"]["value"] is None
     assert summary["avg_queries"] is None
     assert summary["sacc"]["value"] == 0
-    assert "–" in render(ReportData((), textattack=(results,)))
+    assert "–" in render(Evidence((), textattack=(results,)))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_text_from_the_file_is_never_markup(tmp_path: Path) -> None:
         {"original_text": f"{hostile} [[good]]", "perturbed_text": f"{hostile} [[<i>bad]]"},
         {"perturbed_output": "<u>0</u>"},
     )
-    page = render(ReportData((), textattack=(read_textattack_csv(path),)), script=False)
+    page = render(Evidence((), textattack=(read_textattack_csv(path),)), script=False)
     for tag in ("<script>", "<img", "<b>", "<i>", "<u>"):
         assert tag not in page
     assert "&lt;script&gt;" in page

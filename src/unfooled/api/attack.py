@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.api.attack_work import JOURNAL, REPORT, TABLE, AttackReport, AttackWork, Progress
-from unfooled.api.inputs import load_inputs, training_texts
+from unfooled.api.load_inputs import load_inputs, training_texts
 from unfooled.api.victim import Target, open_target
 from unfooled.attacks import Example, Limits, Recipe, make_recipe, run_attacks
 from unfooled.attacks.parts.constraints import fitted_to

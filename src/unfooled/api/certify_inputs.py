@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unfooled.api.certify_work import Item, refusal
-from unfooled.api.inputs import load_inputs
+from unfooled.api.load_inputs import load_inputs
 from unfooled.certificates.smoothing import Chosen
 from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError

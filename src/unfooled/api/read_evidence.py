@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from unfooled.errors import UserError
-from unfooled.records.evidence import Attack, Benchmark, Certified, Model, ReportData, with_distinct_names
+from unfooled.records.evidence import Attack, Benchmark, Certified, Evidence, Model, with_distinct_names
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
@@ -25,7 +25,7 @@ REPEATS, REPRESENTATIONS = "repeats/repeat.json", "representations.json"
 BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
 
 
-def read_report_data(paths: Sequence[Path]) -> ReportData:
+def read_report_data(paths: Sequence[Path]) -> Evidence:
     """Everything in these run folders, benchmark folders, attack and certificate folders, TextAttack CSVs."""
     runs: dict[Path, Path] = {}
     loose: dict[Path, Path] = {}
@@ -51,7 +51,7 @@ def read_report_data(paths: Sequence[Path]) -> ReportData:
             runs.setdefault(path.resolve(), path)
     models = [_as_planned(_model(folder), planned.get(place)) for place, folder in runs.items()]
     models = _with_loose(models, list(loose.values()))
-    return ReportData(
+    return Evidence(
         with_distinct_names(models),
         tuple(read_textattack_csv(path) for path in logged.values()),
         tuple(benchmarks),

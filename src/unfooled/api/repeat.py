@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled import __version__
-from unfooled.api.inputs import load_inputs
+from unfooled.api.load_inputs import load_inputs
 from unfooled.api.victim import classifier_identity, open_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError

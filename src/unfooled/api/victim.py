@@ -93,7 +93,7 @@ def _of_classifier(
     predictor: PredictorChoice,
     victim_options: Mapping[str, Any] | None,
 ) -> Target:
-    from unfooled.attacks.victims.classifier import ClassifierVictim
+    from unfooled.attacks.victims.ours import ClassifierVictim
     from unfooled.predictors.override import with_predictor
 
     if victim_options:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unfooled.assets import digest
+from unfooled.assets.download_bar import readable
 from unfooled.assets.manifest import Asset, File
-from unfooled.assets.progress import readable
 from unfooled.errors import AssetError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

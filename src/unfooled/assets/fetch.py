@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unfooled.assets import cache, digest
 from unfooled.assets.cache import Verification
+from unfooled.assets.download_bar import Progress, shown
 from unfooled.assets.manifest import Asset, Manifest, Source, default_manifest
-from unfooled.assets.progress import Progress, shown
 from unfooled.errors import AssetError
 
 

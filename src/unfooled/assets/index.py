@@ -26,8 +26,8 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener, url2pathname
 
 from unfooled.assets.digest import CHUNK
+from unfooled.assets.download_bar import Update
 from unfooled.assets.manifest import Source
-from unfooled.assets.progress import Update
 from unfooled.errors import AssetError
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"

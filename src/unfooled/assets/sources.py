@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO
 
 from unfooled.assets.archive import take
+from unfooled.assets.download_bar import Update
 from unfooled.assets.manifest import Asset, Source
-from unfooled.assets.progress import Update
 from unfooled.errors import AssetError
 
 _POLL = 0.2  # seconds between looks at how much a subprocess has downloaded

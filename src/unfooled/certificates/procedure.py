@@ -27,9 +27,9 @@ from unfooled.certificates.smoother import Smoother
 from unfooled.errors import UsageError
 from unfooled.settings import check_range, setting
 from unfooled.statistics.confidence import (
-    Answer,
     ConfidenceSequence,
     SequentialDecision,
+    Verdict,
     clopper_pearson_lower,
     sequence_lower,
     two_class_bounds,
@@ -187,8 +187,8 @@ class _Case:
         elif sampling.radius is not None:
             answer = self._test.update(*new)
             if not self._test.open:
-                name = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "undecided"}[answer]
-                self._finish(self._test.threshold, certified=answer is Answer.YES, answer=name)
+                name = {Verdict.YES: "yes", Verdict.NO: "no", Verdict.UNDECIDED: "undecided"}[answer]
+                self._finish(self._test.threshold, certified=answer is Verdict.YES, answer=name)
         else:
             self._test.update(*new)
             if drawn >= sampling.n or self._test.upper <= 0.5 or not self._worth_more(hits, drawn):

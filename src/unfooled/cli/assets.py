@@ -22,7 +22,7 @@ NamesArgument = Annotated[
 def list_assets(json: JsonOption = False) -> None:
     """Show what there is, how large it is, under which licence, and what is already cached."""
     from unfooled import assets
-    from unfooled.assets.progress import readable
+    from unfooled.assets.download_bar import readable
 
     known = [assets.describe(name) for name in assets.names()]
     if json:

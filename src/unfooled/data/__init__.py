@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from unfooled.data.by_name import load
-from unfooled.data.files import load_files
+from unfooled.data.from_files import load_files
 from unfooled.data.hub import load_hub
 from unfooled.data.named import get_task, task_names
 from unfooled.data.split import TaskData

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError, did_you_mean
 
 TEXT_NAMES = ("text", "sentence", "review", "content", "comment", "message", "document", "tweet")
@@ -34,7 +34,7 @@ class Columns:
 
 
 def choose_columns(
-    table: Table, *, text: str | None = None, pair: str | None = None, label: str | None = None
+    table: DataTable, *, text: str | None = None, pair: str | None = None, label: str | None = None
 ) -> Columns:
     """The named columns, and a guess for those that are not named."""
     label = _named(table, label, "--label-column") if label else _guess(table, LABEL_NAMES, "label")
@@ -43,7 +43,7 @@ def choose_columns(
 
 
 def choose_text_columns(
-    table: Table, *, text: str | None = None, pair: str | None = None, exclude: str | None = None
+    table: DataTable, *, text: str | None = None, pair: str | None = None, exclude: str | None = None
 ) -> tuple[str, str | None]:
     if text is None and pair is None:
         lower = {column.lower(): column for column in table.columns}
@@ -56,7 +56,7 @@ def choose_text_columns(
     return text, _named(table, pair, "--pair-column") if pair else None
 
 
-def require_columns(table: Table, columns: Columns) -> None:
+def require_columns(table: DataTable, columns: Columns) -> None:
     """Dev and test files must have the columns of the training file."""
     for column in (*columns.texts, columns.label):
         if column not in table.columns:
@@ -66,7 +66,7 @@ def require_columns(table: Table, columns: Columns) -> None:
             )
 
 
-def _named(table: Table, column: str, option: str) -> str:
+def _named(table: DataTable, column: str, option: str) -> str:
     if column in table.columns:
         return column
     raise DataError(
@@ -75,7 +75,7 @@ def _named(table: Table, column: str, option: str) -> str:
     )
 
 
-def _guess(table: Table, names: tuple[str, ...], what: str, exclude: str | None = None) -> str:
+def _guess(table: DataTable, names: tuple[str, ...], what: str, exclude: str | None = None) -> str:
     found = [column for column in table.columns if column.lower() in names and column != exclude]
     if len(found) == 1:
         return found[0]
@@ -86,7 +86,7 @@ def _guess(table: Table, names: tuple[str, ...], what: str, exclude: str | None 
     )
 
 
-def _listed(table: Table) -> str:
+def _listed(table: DataTable) -> str:
     shown = table.columns[:20]
     return _quoted([c if len(c) <= 40 else c[:39] + "…" for c in shown]) + (
         " …" if len(table.columns) > 20 else ""

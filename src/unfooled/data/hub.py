@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled.data.own import from_tables
 from unfooled.data.split import TaskData
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def load_hub(
     dev_split = dev_split or next((s for s in ("validation", "dev") if s in source and s not in named), None)
     test_split = test_split or ("test" if "test" in source and "test" not in named else None)
 
-    def table(split: str | None) -> Table | None:
+    def table(split: str | None) -> DataTable | None:
         return None if split is None else _table(dataset_id, source, split)
 
     return from_tables(
@@ -101,7 +101,7 @@ def _explained(dataset_id: str, config: str | None, error: Exception) -> DataErr
     return DataError(f"The dataset {what} could not be loaded ({text}). {remedy}")
 
 
-def _table(dataset_id: str, source: DatasetDict, split: str) -> Table:
+def _table(dataset_id: str, source: DatasetDict, split: str) -> DataTable:
     from datasets import ClassLabel
 
     if split not in source:
@@ -111,4 +111,4 @@ def _table(dataset_id: str, source: DatasetDict, split: str) -> Table:
     rows = list(enumerate(data.to_list(), start=1))
     if not rows:
         raise DataError(f"{dataset_id}, split {split}: there are no rows. Choose another split.")
-    return Table(f"{dataset_id}, split {split}", data.column_names, rows, unit="row", class_names=names)
+    return DataTable(f"{dataset_id}, split {split}", data.column_names, rows, unit="row", class_names=names)

@@ -20,7 +20,7 @@ from unfooled.errors import DataError, UsageError, UserError
 if TYPE_CHECKING:
     from unfooled.data.columns import Columns
     from unfooled.data.labels import LabelSet
-    from unfooled.data.tables.table import Table
+    from unfooled.data.tables.data_table import DataTable
 
 _NUMBERED = re.compile(r"(?:LABEL_)?(\d{1,4})")
 _UNNAMED_CLASSES = 1000
@@ -190,7 +190,7 @@ def file_inputs(
     reader: Reads, inputs: Inputs, *, limit: int | None = None, lenient: bool = False
 ) -> LabelledInputs:
     """The rows of a file; the first ``limit`` in stratified order."""
-    from unfooled.data.cells import texts_of
+    from unfooled.data.cell_values import texts_of
     from unfooled.data.columns import choose_columns
     from unfooled.data.labels import label_ids
     from unfooled.data.split import TEST_KEY, stratified_order
@@ -225,7 +225,7 @@ def file_inputs(
     )
 
 
-def _label_set(own: tuple[str, ...], table: Table, column: str, path: str) -> LabelSet:
+def _label_set(own: tuple[str, ...], table: DataTable, column: str, path: str) -> LabelSet:
     """Labels by name; by number if that is how more of the column can be read."""
     from unfooled.data.labels import LabelSet
 
@@ -242,9 +242,9 @@ def _label_set(own: tuple[str, ...], table: Table, column: str, path: str) -> La
     return LabelSet(own, by_name)
 
 
-def _sifted(table: Table, columns: Columns, labels: LabelSet) -> tuple[Table, tuple[RefusedRow, ...]]:
+def _sifted(table: DataTable, columns: Columns, labels: LabelSet) -> tuple[DataTable, tuple[RefusedRow, ...]]:
     """The rows that can be used, and the others with the reason."""
-    from unfooled.data.cells import texts_of
+    from unfooled.data.cell_values import texts_of
     from unfooled.data.labels import label_ids
 
     good, refused = [], []

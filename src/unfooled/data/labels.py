@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unfooled.data.cells import and_more, is_missing, shown
-from unfooled.data.tables.table import Table
+from unfooled.data.cell_values import and_more, is_missing, shown
+from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError, UsageError, did_you_mean
 
 _INTEGER = re.compile(r"[+-]?\d{1,40}(\.0*)?")
@@ -27,7 +27,7 @@ class LabelSet:
     ids: dict[str, int]
 
 
-def fit_labels(table: Table, column: str, *, names: Sequence[str] | None = None) -> LabelSet:
+def fit_labels(table: DataTable, column: str, *, names: Sequence[str] | None = None) -> LabelSet:
     """The label set of the training data; ``names`` fixes the order or names the ids."""
     values = _values(table, column)
     names = names or table.class_names.get(column)
@@ -49,7 +49,7 @@ def fit_labels(table: Table, column: str, *, names: Sequence[str] | None = None)
     return LabelSet(tuple(ordered), {value: i for i, value in enumerate(ordered)})
 
 
-def label_ids(table: Table, column: str, labels: LabelSet) -> list[int]:
+def label_ids(table: DataTable, column: str, labels: LabelSet) -> list[int]:
     """Ids of the column's labels; a label the training data does not have is an error."""
     values = _values(table, column)
     bad = [i for i, value in enumerate(values) if value not in labels.ids]
@@ -68,7 +68,7 @@ def label_ids(table: Table, column: str, labels: LabelSet) -> list[int]:
     return [labels.ids[value] for value in values]
 
 
-def _given(table: Table, column: str, found: Counter[str], *, names: Sequence[str]) -> LabelSet:
+def _given(table: DataTable, column: str, found: Counter[str], *, names: Sequence[str]) -> LabelSet:
     names = tuple(str(name) for name in names)
     if len(set(names)) != len(names) or len(names) < 2:
         raise UsageError(f"--labels {','.join(names)}: give two or more different names.")
@@ -91,7 +91,7 @@ def _given(table: Table, column: str, found: Counter[str], *, names: Sequence[st
     return LabelSet(names, ids)
 
 
-def _values(table: Table, column: str) -> list[str]:
+def _values(table: DataTable, column: str) -> list[str]:
     """Labels in one spelling each."""
     values: list[str] = []
     bad: list[tuple[int, str]] = []

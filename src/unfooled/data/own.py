@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unfooled.data.cells import texts_of
+from unfooled.data.cell_values import texts_of
 from unfooled.data.columns import Columns, choose_columns, require_columns
 from unfooled.data.labels import LabelSet, fit_labels, label_ids
 from unfooled.data.rows import Rows, Splits
 from unfooled.data.split import TaskData, assemble
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 from unfooled.data.task import Task
 
 TOKENS_PER_WORD = 1.4
@@ -17,10 +17,10 @@ LENGTHS = (32, 64, 128, 256)
 
 
 def from_tables(
-    train: Table,
+    train: DataTable,
     *,
-    dev: Table | None,
-    test: Table | None,
+    dev: DataTable | None,
+    test: DataTable | None,
     text_column: str | None,
     pair_column: str | None,
     label_column: str | None,
@@ -58,7 +58,7 @@ def recommended_length(word_counts: Sequence[int]) -> int:
     return next((length for length in LENGTHS if long_input <= length), LENGTHS[-1])
 
 
-def _rows(table: Table, columns: Columns, labels: LabelSet) -> Rows:
+def _rows(table: DataTable, columns: Columns, labels: LabelSet) -> Rows:
     require_columns(table, columns)
     texts = [texts_of(table, column) for column in columns.texts]
     return Rows(

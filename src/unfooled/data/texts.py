@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unfooled.data.cells import texts_of
+from unfooled.data.cell_values import texts_of
 from unfooled.data.columns import choose_text_columns
 from unfooled.data.tables import check_is_file, read_table, suffix_of
 from unfooled.data.tables.raw import read_text

@@ -55,7 +55,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True)
-class Piece:
+class FitPiece:
     """A text, or a part of a long one, as token ids with the positions that may be masked."""
 
     ids: tuple[int, ...]
@@ -117,7 +117,7 @@ def fingerprint(texts: Sequence[str], settings: FitSettings, encoder: Path) -> s
     return known.hexdigest()[:16]
 
 
-def pieces_of(texts: Sequence[str], tokenizer: Any, longest: int) -> list[Piece]:
+def pieces_of(texts: Sequence[str], tokenizer: Any, longest: int) -> list[FitPiece]:
     """Texts as token ids, long ones cut; maskable are the words that are one piece of the vocabulary."""
     if not texts:
         return []
@@ -142,13 +142,13 @@ def pieces_of(texts: Sequence[str], tokenizer: Any, longest: int) -> list[Piece]
             if word is not None and parts[word] == 1 and id in words
         )
         if maskable:
-            pieces.append(Piece(tuple(encoding.ids), maskable))
+            pieces.append(FitPiece(tuple(encoding.ids), maskable))
     return pieces
 
 
-def sample(pieces: Sequence[Piece], settings: FitSettings) -> list[Piece]:
+def sample(pieces: Sequence[FitPiece], settings: FitSettings) -> list[FitPiece]:
     """Pieces in a random order, as many as ``max_tokens`` allows."""
-    chosen: list[Piece] = []
+    chosen: list[FitPiece] = []
     tokens = 0
     for piece in random.Random(f"{settings.seed} sample").sample(pieces, len(pieces)):
         tokens += len(piece.ids)
@@ -158,7 +158,7 @@ def sample(pieces: Sequence[Piece], settings: FitSettings) -> list[Piece]:
     return chosen
 
 
-def _steps(pieces: Sequence[Piece], settings: FitSettings) -> Iterator[list[Piece]]:
+def _steps(pieces: Sequence[FitPiece], settings: FitSettings) -> Iterator[list[FitPiece]]:
     """Batches of similar length in a random order, over and over; other neighbours in every pass."""
     for epoch in range(settings.epochs):
         chooser = random.Random(f"{settings.seed} order {epoch}")
@@ -172,7 +172,7 @@ def _steps(pieces: Sequence[Piece], settings: FitSettings) -> Iterator[list[Piec
 
 
 def _mask(
-    batch: Sequence[Piece], settings: FitSettings, mask_id: int, step: int
+    batch: Sequence[FitPiece], settings: FitSettings, mask_id: int, step: int
 ) -> tuple[list[list[int]], torch.Tensor, torch.Tensor, torch.Tensor]:
     """Ids with some words masked, at least one per piece; where they stood and what they were."""
     import torch
@@ -190,7 +190,7 @@ def _mask(
     return masked, rows, positions, targets
 
 
-def _start_from_frequencies(model: Any, pieces: Sequence[Piece]) -> None:
+def _start_from_frequencies(model: Any, pieces: Sequence[FitPiece]) -> None:
     """The head's bias begins as the log frequency of each piece in the text."""
     import torch
 

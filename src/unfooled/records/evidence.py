@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unfooled.records.run import Run
-from unfooled.records.textattack import TextAttackResults
+from unfooled.records.textattack_log import TextAttackResults
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
-class ReportData:
+class Evidence:
     """Everything on one page."""
 
     models: tuple[Model, ...]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unfooled.records.evidence import Certified, Model, ReportData
+from unfooled.records.evidence import Certified, Evidence, Model
 from unfooled.statistics.intervals import rate
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
@@ -34,7 +34,7 @@ def at_least(radius: float, unit: str) -> str:
     return f"≥ {radius:g}"
 
 
-def threats(data: ReportData) -> list[str]:
+def threats(data: Evidence) -> list[str]:
     """Every threat that some model was certified for."""
     return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))
 
@@ -84,7 +84,7 @@ def certified_at(found: Certified, radius: float, bound: str | None = None) -> d
     return rate(reached, len(answered))
 
 
-def useful_radius(data: ReportData, threat: str) -> float | None:
+def useful_radius(data: Evidence, threat: str) -> float | None:
     """One word; or the radius that was asked for; or the largest average radius of a model, rounded down."""
     found = [one for model in data.models for one in model.certified if one.threat == threat]
     if any(one.summary["unit"] == "words" for one in found):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from unfooled.reports.formatting import visible
-from unfooled.reports.tables import Cell, Table
+from unfooled.reports.tables import Table, TableCell
 
 SUFFIXES = {"html": ".html", "md": ".md", "csv": ".csv", "json": ".json", "latex": ".tex"}
 """How a file of each format is called."""
@@ -81,7 +81,7 @@ def _json(tables: Sequence[Table], title: str) -> str:
     return visible(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def _values(cell: Cell) -> dict[str, float | str | None]:
+def _values(cell: TableCell) -> dict[str, float | str | None]:
     known = {"low": cell.low, "high": cell.high, "n": cell.n, "note": cell.note or None}
     return {"value": cell.value, "text": cell.text} | {k: v for k, v in known.items() if v is not None}
 
@@ -142,5 +142,5 @@ def _latex(tables: Sequence[Table], title: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _both(cell: Cell) -> str:
+def _both(cell: TableCell) -> str:
     return f"{cell.text} ({cell.note})" if cell.note else cell.text

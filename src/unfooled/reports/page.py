@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unfooled import __version__
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports.charts import Chart
 from unfooled.reports.formatting import duration, joined, percent, visible
 from unfooled.reports.section import slots
@@ -30,7 +30,7 @@ from unfooled.reports.sections import SECTIONS
 Filled = list[dict[str, Any]]
 
 
-def filled_sections(data: ReportData, on_section: Callable[[str], None] | None = None) -> Filled:
+def filled_sections(data: Evidence, on_section: Callable[[str], None] | None = None) -> Filled:
     """Every section that has something to show."""
     found = []
     for part in SECTIONS:
@@ -43,7 +43,7 @@ def filled_sections(data: ReportData, on_section: Callable[[str], None] | None =
 
 
 def render(
-    data: ReportData,
+    data: Evidence,
     *,
     library: Sequence[str] | None = None,
     script: bool = True,
@@ -80,7 +80,7 @@ def render(
     return page + "".join(f"<script>{source}</script>\n" for source in scripts) + "</body>" + end
 
 
-def title(data: ReportData) -> str:
+def title(data: Evidence) -> str:
     """Who, on what."""
     names = [model.name for model in data.models]
     if not names:

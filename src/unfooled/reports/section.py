@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import figures
 
 Content = dict[str, Any] | None
@@ -19,9 +19,9 @@ class Section:
     anchor: str
     """Its id on the page and the name of its template."""
     title: str
-    content: Callable[[ReportData], Content]
+    content: Callable[[Evidence], Content]
 
 
-def slots(data: ReportData) -> dict[str, int]:
+def slots(data: Evidence) -> dict[str, int]:
     """The colour of each model, the same in every figure."""
     return {model.name: index % figures.SLOTS + 1 for index, model in enumerate(data.models)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import Attack, Model, ReportData
+from unfooled.records.evidence import Attack, Evidence, Model
 from unfooled.reports.certified import (
     at_least,
     certified_at,
@@ -14,7 +14,7 @@ from unfooled.reports.certified import (
 from unfooled.reports.formatting import joined, percent
 
 
-def spoken(data: ReportData) -> list[str]:
+def spoken(data: Evidence) -> list[str]:
     """What changes of meaning and certificates say; nothing if there are none."""
     return [*_obstinate(data), *_proved(data)]
 
@@ -31,7 +31,7 @@ def attacked_alike(models: list[Model]) -> bool:
     return len(seen) == 1
 
 
-def under_attack(data: ReportData) -> str:
+def under_attack(data: Evidence) -> str:
     """Who holds up best, in one sentence or two; nothing if nobody was attacked."""
     found = [(model, worst) for model in data.models if (worst := model.worst(verified=False))]
     if not found:
@@ -73,7 +73,7 @@ def _kept(model: Model, worst: Attack) -> str:
     return f"{percent(worst.rate('racc')['value'])} ({inside})"
 
 
-def _obstinate(data: ReportData) -> list[str]:
+def _obstinate(data: Evidence) -> list[str]:
     found = [(model, one) for model in data.models if (one := model.most_obstinate(verified=False))]
     if not found:
         return []
@@ -85,7 +85,7 @@ def _obstinate(data: ReportData) -> list[str]:
     ]
 
 
-def _proved(data: ReportData) -> list[str]:
+def _proved(data: Evidence) -> list[str]:
     sentences = []
     for threat in threats(data):
         radius = useful_radius(data, threat) or 0.0

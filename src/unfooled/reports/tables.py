@@ -20,7 +20,7 @@ ABSENT = "–"
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One entry. ``value`` is a number, a name, or None where nothing was measured; parts of a note are
     separated by ``; ``."""
 
@@ -49,7 +49,7 @@ class Table:
     name: str
     caption: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -63,20 +63,20 @@ class Table:
         return Table(self.name, self.caption, [self.columns[i] for i in kept], rows)
 
 
-NOTHING = Cell(None, ABSENT)
+NOTHING = TableCell(None, ABSENT)
 
 
-def words(text: str, note: str = "") -> Cell:
-    return Cell(text, text, note)
+def words(text: str, note: str = "") -> TableCell:
+    return TableCell(text, text, note)
 
 
-def share(rate: Mapping[str, Any] | None, note: str = "") -> Cell:
+def share(rate: Mapping[str, Any] | None, note: str = "") -> TableCell:
     """A proportion as made by :func:`unfooled.statistics.intervals.rate`, in percent with its interval."""
     if rate is None or rate["value"] is None:
         return NOTHING
     low, high = rate["interval"] or (None, None)
     between = "" if low is None or high is None else f"{low * 100:.1f}–{_percent(high)}"
-    return Cell(
+    return TableCell(
         rate["value"],
         _percent(rate["value"]),
         "; ".join(filter(None, (between, note))),
@@ -86,28 +86,28 @@ def share(rate: Mapping[str, Any] | None, note: str = "") -> Cell:
     )
 
 
-def plain_share(value: float | None, note: str = "") -> Cell:
+def plain_share(value: float | None, note: str = "") -> TableCell:
     """A proportion without an interval."""
-    return NOTHING if value is None else Cell(value, _percent(value), note)
+    return NOTHING if value is None else TableCell(value, _percent(value), note)
 
 
-def mean(found: Mapping[str, Any] | None) -> Cell:
+def mean(found: Mapping[str, Any] | None) -> TableCell:
     """A mean with ``value``, ``n`` and, where it is known, ``interval``."""
     if found is None or found["value"] is None:
         return NOTHING
     low, high = found.get("interval") or (None, None)
     between = "" if low is None or high is None else f"{_number(low)}–{_number(high)}"
-    return Cell(found["value"], _number(found["value"]), between, low=low, high=high, n=found["n"])
+    return TableCell(found["value"], _number(found["value"]), between, low=low, high=high, n=found["n"])
 
 
-def count(value: float | None, note: str = "") -> Cell:
+def count(value: float | None, note: str = "") -> TableCell:
     """A number that needs no interval."""
-    return NOTHING if value is None else Cell(value, _number(value), note)
+    return NOTHING if value is None else TableCell(value, _number(value), note)
 
 
-def whole(value: int | None, note: str = "") -> Cell:
-    return NOTHING if value is None else Cell(value, f"{value:,}", note)
+def whole(value: int | None, note: str = "") -> TableCell:
+    return NOTHING if value is None else TableCell(value, f"{value:,}", note)
 
 
-def seconds(value: float | None, note: str = "") -> Cell:
-    return NOTHING if value is None else Cell(value, _duration(value), note)
+def seconds(value: float | None, note: str = "") -> TableCell:
+    return NOTHING if value is None else TableCell(value, _duration(value), note)

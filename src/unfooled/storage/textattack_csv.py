@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import DataError
-from unfooled.records.textattack import RESULTS, TextAttackResults, TextAttackRow, word_edits
+from unfooled.records.textattack_log import RESULTS, TextAttackResults, TextAttackRow, word_edits
 
 COLUMNS = (
     "original_text",

@@ -14,9 +14,9 @@ from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import candidate_table, content_words
 from unfooled.attacks.parts.constraints import with_same_pos
+from unfooled.attacks.parts.greedy import substituted
 from unfooled.attacks.parts.label_change import check_label_changes
 from unfooled.attacks.parts.ranking import by_deletion
-from unfooled.attacks.parts.substitution import substituted
 from unfooled.lexicon.wordnet import antonyms
 from unfooled.words.document import Document
 

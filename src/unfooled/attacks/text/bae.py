@@ -17,8 +17,8 @@ from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import content_words
 from unfooled.attacks.parts.constraints import Constraints, least_similarity
+from unfooled.attacks.parts.greedy import greedy
 from unfooled.attacks.parts.ranking import by_deletion
-from unfooled.attacks.parts.substitution import greedy
 from unfooled.settings import setting
 from unfooled.words.document import Document
 

@@ -17,8 +17,8 @@ from typing import ClassVar
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import content_words
+from unfooled.attacks.parts.greedy import greedy
 from unfooled.attacks.parts.ranking import UNKNOWN, by_unknown
-from unfooled.attacks.parts.substitution import greedy
 from unfooled.settings import setting
 from unfooled.words.document import Document
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.label_change import check_label_changes
-from unfooled.lexicon.negation import Edits, negations
+from unfooled.lexicon.sentence_negation import Edits, negations
 from unfooled.lexicon.tagger import pos_of_span
 from unfooled.words.document import Document
 

@@ -17,8 +17,8 @@ import numpy as np
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import candidate_table, content_words, from_table
+from unfooled.attacks.parts.greedy import greedy, substituted
 from unfooled.attacks.parts.ranking import UNKNOWN, ordered, with_unknown
-from unfooled.attacks.parts.substitution import greedy, substituted
 from unfooled.lexicon.wordnet import raw_synonyms
 from unfooled.settings import setting
 from unfooled.words.document import Document

@@ -14,7 +14,7 @@ from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import candidate_table, content_words, nearest
 from unfooled.attacks.parts.constraints import Constraints, least_similarity
-from unfooled.attacks.parts.substitution import substituted
+from unfooled.attacks.parts.greedy import substituted
 from unfooled.settings import setting
 from unfooled.words.document import Document
 

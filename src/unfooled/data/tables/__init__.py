@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unfooled.data.tables.data_table import DataTable
 from unfooled.data.tables.delimited import read_csv, read_tsv
 from unfooled.data.tables.json_files import read_json, read_jsonl
 from unfooled.data.tables.parquet import read_parquet
 from unfooled.data.tables.raw import read_text
-from unfooled.data.tables.table import Table
 from unfooled.errors import DataError
 
 TEXT_READERS = {
@@ -25,7 +25,7 @@ TEXT_READERS = {
 SUFFIXES = (*TEXT_READERS, ".parquet")
 
 
-def read_table(path: str | Path, *, encoding: str = "utf-8") -> Table:
+def read_table(path: str | Path, *, encoding: str = "utf-8") -> DataTable:
     """The table in a file; at least one row."""
     path = Path(path)
     check_is_file(path)

@@ -11,7 +11,7 @@ import csv
 import io
 import re
 
-from unfooled.data.tables.table import Record, Table
+from unfooled.data.tables.data_table import DataTable, Record
 from unfooled.errors import DataError
 
 csv.field_size_limit(2**31 - 1)
@@ -24,14 +24,14 @@ def unquote(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if len(cell) > 1 and _QUOTED.fullmatch(cell) else cell
 
 
-def read_csv(name: str, text: str) -> Table:
+def read_csv(name: str, text: str) -> DataTable:
     """Commas; semicolons or tabs if the header has those and no comma."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
     separator = next((s for s in ",;\t" if s in first), ",")
     return _read_quoted(name, text, separator)
 
 
-def read_tsv(name: str, text: str) -> Table:
+def read_tsv(name: str, text: str) -> DataTable:
     lines = [(i, line.rstrip("\r")) for i, line in enumerate(text.split("\n"), start=1) if line.strip()]
     split = [(i, line.split("\t")) for i, line in lines]
     width = len(split[0][1])
@@ -39,10 +39,10 @@ def read_tsv(name: str, text: str) -> Table:
         return _read_quoted(name, text, "\t")
     header = _header(name, [unquote(cell) for cell in split[0][1]])
     rows = [(i, dict(zip(header, map(unquote, cells), strict=True))) for i, cells in split[1:]]
-    return Table(name, header, rows)
+    return DataTable(name, header, rows)
 
 
-def _read_quoted(name: str, text: str, separator: str) -> Table:
+def _read_quoted(name: str, text: str, separator: str) -> DataTable:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] | None = None
     rows: list[tuple[int, Record]] = []
@@ -63,7 +63,7 @@ def _read_quoted(name: str, text: str, separator: str) -> Table:
             f"{name}, line {line}: the quotes do not match in the row that starts here ({error})."
             ' Write a quote inside a quoted cell twice ("") and close every quoted cell.'
         ) from None
-    return Table(name, header or [], rows)
+    return DataTable(name, header or [], rows)
 
 
 def _header(name: str, cells: list[str]) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from unfooled.data.tables.table import Record, Table
+from unfooled.data.tables.data_table import DataTable, Record
 from unfooled.errors import DataError
 
 
-def read_jsonl(name: str, text: str) -> Table:
+def read_jsonl(name: str, text: str) -> DataTable:
     rows: list[tuple[int, Record]] = []
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():
@@ -23,10 +23,10 @@ def read_jsonl(name: str, text: str) -> Table:
                     ' Each line must be one object such as {"text": "…", "label": 1}.'
                 ) from None
             rows.append((line, _object(f"{name}, line {line}", value)))
-    return Table(name, _columns(rows), rows)
+    return DataTable(name, _columns(rows), rows)
 
 
-def read_json(name: str, text: str) -> Table:
+def read_json(name: str, text: str) -> DataTable:
     """An array of objects; a file of JSON lines under this suffix is read as such."""
     if not text.lstrip().startswith("["):
         return read_jsonl(name, text)
@@ -39,7 +39,7 @@ def read_json(name: str, text: str) -> Table:
             ' The file must be an array such as [{"text": "…", "label": 1}, …].'
         ) from None
     rows = [(item, _object(f"{name}, item {item}", value)) for item, value in enumerate(values, start=1)]
-    return Table(name, _columns(rows), rows, unit="item")
+    return DataTable(name, _columns(rows), rows, unit="item")
 
 
 def _object(where: str, value: Any) -> Record:

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError
 
 
-def read_parquet(path: Path) -> Table:
+def read_parquet(path: Path) -> DataTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -20,7 +20,7 @@ def read_parquet(path: Path) -> Table:
         first_line = str(error).splitlines()[0]
         raise DataError(f"{path}: not a readable Parquet file ({first_line}). Write it again.") from None
     rows = list(enumerate(table.to_pylist(), start=1))
-    return Table(
+    return DataTable(
         str(path), table.column_names, rows, unit="row", class_names=_class_names(table.schema.metadata)
     )
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unfooled.records.attack_summary import cut_short, untried
-from unfooled.records.evidence import Attack, Model, ReportData
+from unfooled.records.evidence import Attack, Evidence, Model
 from unfooled.reports import charts, tables
 from unfooled.reports.point_figures import Value
 from unfooled.reports.section import Content, Section, slots
-from unfooled.reports.tables import Cell, Column, Table
+from unfooled.reports.tables import Column, Table, TableCell
 
 COLUMNS = (
     Column("Model", numeric=False),
@@ -31,7 +31,7 @@ COLUMNS = (
 FIGURES = (("sacc", "SAcc"), ("racc", "RAcc"), ("asr", "ASR"), ("avgq", "AvgQ"))
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     found = [(model, one) for model in data.models for one in model.attacks if one.goal == "fickle"]
     published = [
         table for one in data.benchmarks if one.published for table in [_beside(data, one.published)]
@@ -48,10 +48,10 @@ def content(data: ReportData) -> Content:
 
 
 def attack_table(
-    name: str, data: ReportData, found: Sequence[tuple[Model, Attack]], *, first: str = ""
+    name: str, data: Evidence, found: Sequence[tuple[Model, Attack]], *, first: str = ""
 ) -> Table:
     """One row an attack; ``first`` opens the caption."""
-    rows: list[list[Cell]] = []
+    rows: list[list[TableCell]] = []
     for model in data.models:
         own = [one for other, one in found if other is model]
         rows += [_row(model, one) for one in own]
@@ -80,7 +80,7 @@ def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
     return said
 
 
-def _row(model: Model, one: Attack) -> list[Cell]:
+def _row(model: Model, one: Attack) -> list[TableCell]:
     summary = one.summary
     counts = summary["counts"]
     left_out = {name: counts[name] for name in ("not-attackable", "refused", "error") if counts[name]}
@@ -96,7 +96,7 @@ def _row(model: Model, one: Attack) -> list[Cell]:
     ]
 
 
-def _average(model: Model, own: Sequence[Attack]) -> list[Cell]:
+def _average(model: Model, own: Sequence[Attack]) -> list[TableCell]:
     """The mean over the attacks, as the last row of a model in the paper's tables."""
 
     def over(name: str) -> float | None:
@@ -113,7 +113,7 @@ def _average(model: Model, own: Sequence[Attack]) -> list[Cell]:
     ]
 
 
-def _beside(data: ReportData, published: Mapping[str, Any]) -> Table:
+def _beside(data: Evidence, published: Mapping[str, Any]) -> Table:
     """Published figures, each beside ours for the same task, defence and attack where there is one."""
     source = str(published.get("source", "published"))
     columns = [
@@ -144,7 +144,7 @@ def _beside(data: ReportData, published: Mapping[str, Any]) -> Table:
     return Table("published", caption, columns, rows)
 
 
-def _counterpart(data: ReportData, figure: Mapping[str, Any]) -> tuple[Model | None, Attack | None]:
+def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[Model | None, Attack | None]:
     for model in data.models:
         if (model.task, model.defence) == (figure.get("task"), figure.get("defence")):
             for one in model.attacks:
@@ -153,7 +153,7 @@ def _counterpart(data: ReportData, figure: Mapping[str, Any]) -> tuple[Model | N
     return None, None
 
 
-def _chart(data: ReportData, found: Sequence[tuple[Model, Attack]]) -> charts.Chart | None:
+def _chart(data: Evidence, found: Sequence[tuple[Model, Attack]]) -> charts.Chart | None:
     rows = []
     for model, one in sorted(found, key=lambda pair: pair[1].name):
         kinds = [(False, ""), (True, " re-verified")] if one.randomised else [(False, "")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unfooled.records.evidence import Certified, Model, ReportData
+from unfooled.records.evidence import Certified, Evidence, Model
 from unfooled.reports import charts, tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -24,7 +24,7 @@ from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     parts = [_threat(data, threat) for threat in threats(data)]
     if not parts:
         return None
@@ -35,7 +35,7 @@ def content(data: ReportData) -> Content:
     }
 
 
-def _threat(data: ReportData, threat: str) -> dict[str, Any]:
+def _threat(data: Evidence, threat: str) -> dict[str, Any]:
     found = [(model, one) for model in data.models for one in model.certified if one.threat == threat]
     radius = useful_radius(data, threat)
     any_one = found[0][1]
@@ -130,7 +130,7 @@ def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
     return Table(f"bounds-{threat}", caption, columns, rows)
 
 
-def _curves(data: ReportData, threat: str, found: list[tuple[Model, Certified]]) -> charts.Chart | None:
+def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -> charts.Chart | None:
     series, bands = [], {}
     radii = grid([one for _, one in found])
     if len(radii) < 2:

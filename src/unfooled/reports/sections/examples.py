@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from unfooled.records.evidence import Attack, Certified, Model, ReportData
-from unfooled.records.textattack import word_edits
+from unfooled.records.evidence import Attack, Certified, Evidence, Model
+from unfooled.records.textattack_log import word_edits
 from unfooled.reports.formatting import visible
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section
@@ -45,7 +45,7 @@ Record = dict[str, Any]
 Key = tuple[str, ...]
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     if not data.attacked and not data.certified:
         return None
     texts: dict[Key, Record] = {}
@@ -154,7 +154,7 @@ def _predicted(sample: Any) -> Record:
     return record
 
 
-def _listed(data: ReportData) -> Iterator[Record]:
+def _listed(data: Evidence) -> Iterator[Record]:
     """Some successes of every attack, with what changed marked, for pages without a script."""
     attacks = [(model, one) for model in data.models for one in model.attacks]
     each = max(1, MAX_LISTED // max(1, len(attacks)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unfooled.records.evidence import Model, ReportData
+from unfooled.records.evidence import Evidence, Model
 from unfooled.reports import charts, tables
 from unfooled.reports.figures import SLOTS, Series
 from unfooled.reports.point_figures import Point
@@ -19,7 +19,7 @@ MEASURES = (
 )
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     models = [model for model in data.models if model.representations]
     drift = [(model, one) for model in models for one in (model.representations or {}).get("drift", ())]
     drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, *measure))]
@@ -82,7 +82,7 @@ def _table(drift: list[tuple[Model, dict[str, Any]]]) -> Table:
     return Table("drift", caption, columns, rows)
 
 
-def _at(one: dict[str, Any], key: str, place: int) -> tables.Cell:
+def _at(one: dict[str, Any], key: str, place: int) -> tables.TableCell:
     intervals = one.get(f"{key}_interval")
     found = {
         "value": one[key][place],

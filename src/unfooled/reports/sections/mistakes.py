@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports.section import Content, Section
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     return {} if data.runs else None
 
 

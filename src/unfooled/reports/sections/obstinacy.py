@@ -5,7 +5,7 @@ A defence that only stops listening looks robust; one point a model, as in Chen 
 
 from __future__ import annotations
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import charts, tables
 from unfooled.reports.point_figures import Point
 from unfooled.reports.section import Content, Section, slots
@@ -18,7 +18,7 @@ CHANGED = (
 )
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     found = [(model, one) for model in data.models for one in model.attacks if one.goal == "obstinate"]
     certain = any("obstinacy" in one.summary for model in data.models for one in model.certified)
     if not found and not certain:
@@ -33,7 +33,7 @@ def content(data: ReportData) -> Content:
     }
 
 
-def _table(data: ReportData) -> Table:
+def _table(data: Evidence) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Fickle ASR", meaning="answer changed although the meaning stayed, worst attack"),
@@ -62,7 +62,7 @@ def _table(data: ReportData) -> Table:
     return Table("obstinacy", caption, columns, rows).without_empty_columns()
 
 
-def _chart(data: ReportData) -> charts.Chart | None:
+def _chart(data: Evidence) -> charts.Chart | None:
     points = []
     for model in data.models:
         fickle = max(model.of_goal("fickle"), key=lambda one: one.rate("asr")["value"], default=None)

@@ -7,17 +7,17 @@ from typing import Any
 
 import yaml
 
-from unfooled.records.evidence import Model, ReportData
+from unfooled.records.evidence import Evidence, Model
 from unfooled.reports import charts, tables
 from unfooled.reports.point_figures import Value
 from unfooled.reports.section import Content, Section, slots
-from unfooled.reports.tables import Cell, Column, Table
+from unfooled.reports.tables import Column, Table, TableCell
 from unfooled.statistics.spread import spread
 
 MOST_MARKS = 200
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     repeated = [model for model in data.models if model.repeated]
     families = seed_families(data)
     if not repeated and not families:
@@ -32,7 +32,7 @@ def content(data: ReportData) -> Content:
     }
 
 
-def seed_families(data: ReportData) -> dict[str, list[Model]]:
+def seed_families(data: Evidence) -> dict[str, list[Model]]:
     """Runs that differ by their seed only, two or more, by the names they share."""
     groups: dict[str, list[Model]] = {}
     for model in data.models:
@@ -98,9 +98,9 @@ def _repeats(models: Sequence[Model]) -> Table:
     return Table("repeats", caption, columns, rows)
 
 
-def _points(value: float | None) -> Cell:
+def _points(value: float | None) -> TableCell:
     """A spread of shares, in percentage points."""
-    return tables.NOTHING if value is None else Cell(value, f"{value * 100:.2f} points")
+    return tables.NOTHING if value is None else TableCell(value, f"{value * 100:.2f} points")
 
 
 def _seeds(families: dict[str, list[Model]]) -> Table:
@@ -147,7 +147,7 @@ def _racc_of(attack: str) -> Callable[[Model], float | None]:
     return measure
 
 
-def _chart(data: ReportData, models: Sequence[Model]) -> charts.Chart | None:
+def _chart(data: Evidence, models: Sequence[Model]) -> charts.Chart | None:
     rows = []
     for model in models:
         found = model.repeated or {}

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unfooled.records.evidence import Model, ReportData
+from unfooled.records.evidence import Evidence, Model
 from unfooled.reports.section import Content, Section
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     if not data.models:
         return None
     return {"models": [{"model": model, "steps": list(_steps(model))} for model in data.models]}

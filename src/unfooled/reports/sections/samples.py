@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.records.run import Run, Sample
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section
@@ -17,7 +17,7 @@ from unfooled.reports.section import Content, Section
 MAX_SAMPLES = 200
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     runs = data.runs
     texts: dict[tuple[str, str | None], list[tuple[Run, Sample]]] = {}
     for run in runs:

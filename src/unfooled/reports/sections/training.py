@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import charts
 from unfooled.reports.figures import Series
 from unfooled.reports.section import Content, Section, slots
@@ -10,7 +10,7 @@ from unfooled.reports.section import Content, Section, slots
 CURVES = (("Training loss", "losses", False), ("Dev accuracy", "dev", True))
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     drawn = []
     for title, name, percent in CURVES:
         series = [

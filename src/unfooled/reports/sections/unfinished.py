@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports import tables
 from unfooled.reports.section import Content, Section
 from unfooled.reports.tables import Column, Table
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     rows = [
         [
             tables.words(benchmark.name),
@@ -22,7 +22,7 @@ def content(data: ReportData) -> Content:
     ]
     if not rows:
         return None
-    columns = [Column(title, numeric=False) for title in ("Benchmark", "Cell", "State", "Reason")]
+    columns = [Column(title, numeric=False) for title in ("Benchmark", "TableCell", "State", "Reason")]
     return {"tables": [Table("unfinished", "Parts of the benchmark without a result.", columns, rows)]}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import ReportData
+from unfooled.records.evidence import Evidence
 from unfooled.reports.section import Content, Section
 from unfooled.reports.sections.repeats import seed_families
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     models = data.models
     if not models:
         return None

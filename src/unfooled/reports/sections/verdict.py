@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unfooled.records.evidence import Attack, Model, ReportData
+from unfooled.records.evidence import Attack, Evidence, Model
 from unfooled.reports import charts, figures, tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -20,10 +20,10 @@ from unfooled.reports.certified import (
 from unfooled.reports.point_figures import Point
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.sentences import spoken, under_attack
-from unfooled.reports.tables import Cell, Column, Table
+from unfooled.reports.tables import Column, Table, TableCell
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     if not data.models:
         return None
     runs = data.runs
@@ -41,7 +41,7 @@ def content(data: ReportData) -> Content:
     }
 
 
-def verdict_table(data: ReportData) -> Table:
+def verdict_table(data: Evidence) -> Table:
     """Clean, under the worst attack, certified, obstinate, cost."""
     found = threats(data)
     radii = {threat: useful_radius(data, threat) for threat in found}
@@ -75,7 +75,9 @@ def verdict_table(data: ReportData) -> Table:
     return Table("verdict", _caption(data), columns, rows).without_empty_columns()
 
 
-def _row(model: Model, data: ReportData, found: Sequence[str], radii: dict[str, float | None]) -> list[Cell]:
+def _row(
+    model: Model, data: Evidence, found: Sequence[str], radii: dict[str, float | None]
+) -> list[TableCell]:
     run = model.run
     worst, verified = model.worst(verified=False), model.worst(verified=True)
     obstinate = model.most_obstinate(verified=False)
@@ -112,7 +114,7 @@ def _row(model: Model, data: ReportData, found: Sequence[str], radii: dict[str, 
     return cells
 
 
-def _clean(model: Model, slot: int) -> Cell:
+def _clean(model: Model, slot: int) -> TableCell:
     run = model.run
     if run is None:
         first = next(iter(model.attacks), None)
@@ -127,7 +129,7 @@ def _on(attack: Attack) -> str:
     return f"{attack.summary['examples']:,} inputs"
 
 
-def _caption(data: ReportData) -> str:
+def _caption(data: Evidence) -> str:
     parts = ["Every share with its 95 % interval (Wilson). Bars run from 0 to 100 %"]
     if any(run.majority is not None for run in data.runs):
         parts[0] += "; the dashed tick is what always giving the most frequent class would reach"
@@ -138,7 +140,7 @@ def _caption(data: ReportData) -> str:
     return ". ".join(parts) + "."
 
 
-def _cost_chart(data: ReportData) -> charts.Chart | None:
+def _cost_chart(data: Evidence) -> charts.Chart | None:
     points = []
     for model in data.models:
         worst = model.worst(verified=False)

@@ -6,23 +6,23 @@ hold at every sample at once, :mod:`.decision` the sequential answer to Â«is p â
 >>> clopper_pearson_lower(100_000, 100_000, alpha=0.001)
 0.99993092...
 >>> SequentialDecision(0.84, alpha=0.001).update(97, 100)
-<Answer.YES: 1>
+<Verdict.YES: 1>
 """
 
 from __future__ import annotations
 
-from unfooled.statistics.confidence.decision import Answer, SequentialDecision
 from unfooled.statistics.confidence.exact import (
     clopper_pearson_lower,
     clopper_pearson_upper,
     two_class_bounds,
 )
 from unfooled.statistics.confidence.sequence import ConfidenceSequence, sequence_lower, sequence_upper
+from unfooled.statistics.confidence.sequential_test import SequentialDecision, Verdict
 
 __all__ = [
-    "Answer",
     "ConfidenceSequence",
     "SequentialDecision",
+    "Verdict",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "sequence_lower",

@@ -9,7 +9,7 @@ Record = dict[str, Any]
 
 
 @dataclass
-class Table:
+class DataTable:
     """``rows`` are (place, cells); a place is counted in ``unit``s, from 1, as an editor does."""
 
     name: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from unfooled.data.own import from_tables
 from unfooled.data.split import TaskData
 from unfooled.data.tables import read_table
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 
 
 def load_files(
@@ -35,7 +35,7 @@ def load_files(
     Text is used as it stands in the file.
     """
 
-    def table(path: str | Path | None) -> Table | None:
+    def table(path: str | Path | None) -> DataTable | None:
         return None if path is None else read_table(path, encoding=encoding)
 
     return from_tables(

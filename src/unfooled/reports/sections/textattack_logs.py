@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from unfooled.records.evidence import ReportData
-from unfooled.records.textattack import TextAttackResults, TextAttackRow
+from unfooled.records.evidence import Evidence
+from unfooled.records.textattack_log import TextAttackResults, TextAttackRow
 from unfooled.reports import tables
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section
@@ -14,7 +14,7 @@ from unfooled.reports.tables import Column, Table
 MAX_ATTACKED = 50
 
 
-def content(data: ReportData) -> Content:
+def content(data: Evidence) -> Content:
     if not data.textattack:
         return None
     shown = []
@@ -45,7 +45,7 @@ def _table(files: tuple[TextAttackResults, ...]) -> Table:
                 tables.words(results.file),
                 tables.whole(found["examples"], said),
                 *(tables.share(found[name]) for name in ("sacc", "racc", "asr")),
-                tables.Cell(found["avg_queries"], f"{found['avg_queries']:,.1f}")
+                tables.TableCell(found["avg_queries"], f"{found['avg_queries']:,.1f}")
                 if found["avg_queries"] is not None
                 else tables.NOTHING,
             ]

@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
 @dataclass(frozen=True)
-class Edit:
+class WordEdit:
     """A stretch of words that differs, with its place (which text, start, end) on either side."""
 
     before: str
@@ -51,7 +51,7 @@ class TextAttackRow:
     truth: str
     queries: int
     result: Result
-    edits: tuple[Edit, ...]
+    edits: tuple[WordEdit, ...]
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ class TextAttackResults:
         }
 
 
-def word_edits(which: int, before: str, after: str) -> list[Edit]:
+def word_edits(which: int, before: str, after: str) -> list[WordEdit]:
     """The stretches of words in which two texts differ; ``which`` says which text of a pair they are."""
     old, new = ([match.span() for match in _WORD.finditer(text)] for text in (before, after))
     edits = []
     for i, j, k, m in _differences([before[s:e] for s, e in old], [after[s:e] for s, e in new]):
         start, end = _span(old, i, j, before)
         now, then = _span(new, k, m, after)
-        edits.append(Edit(before[start:end], after[now:then], (which, start, end), (which, now, then)))
+        edits.append(WordEdit(before[start:end], after[now:then], (which, start, end), (which, now, then)))
     return edits
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from unfooled.data.tables.table import Table
+from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError
 
 
-def texts_of(table: Table, column: str, *, allow_empty: bool = False) -> list[str]:
+def texts_of(table: DataTable, column: str, *, allow_empty: bool = False) -> list[str]:
     """The column as text; the first cell that is not text is an error that counts them all."""
     bad: list[tuple[int, str]] = []
     for place, record in table.rows:

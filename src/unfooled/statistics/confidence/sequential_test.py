@@ -24,7 +24,7 @@ from unfooled.statistics.confidence.sequence import PRIOR, rounding
 LAST_SHARE = 0.25  # of α, for the test at the last sample
 
 
-class Answer(enum.IntEnum):
+class Verdict(enum.IntEnum):
     """To «is p ≥ t?». Numbers, so that arrays of answers compare with them."""
 
     NO = -1
@@ -51,7 +51,7 @@ class SequentialDecision:
     max_samples: int = 10_000
     successes: int = field(default=0, init=False)
     n: int = field(default=0, init=False)
-    answer: Answer = field(default=Answer.UNDECIDED, init=False)
+    answer: Verdict = field(default=Verdict.UNDECIDED, init=False)
 
     def __post_init__(self) -> None:
         for name in ("threshold", "alpha", "futility"):
@@ -65,16 +65,16 @@ class SequentialDecision:
     @property
     def open(self) -> bool:
         """Whether more samples could still bring an answer."""
-        return self.answer is Answer.UNDECIDED and self.remaining > 0
+        return self.answer is Verdict.UNDECIDED and self.remaining > 0
 
-    def update(self, successes: int, n: int) -> Answer:
+    def update(self, successes: int, n: int) -> Verdict:
         """Add a batch, ``successes`` of ``n`` new samples. An answer once given stands."""
         hits, trials = counts(successes, n)
         if int(trials) > self.remaining:
             raise ValueError(f"n must not exceed the {self.remaining} samples that remain, got {n}.")
         self.successes, self.n = self.successes + int(hits), self.n + int(trials)
-        if self.answer is Answer.UNDECIDED:
-            self.answer = Answer(self.answers(self.successes, self.n))
+        if self.answer is Verdict.UNDECIDED:
+            self.answer = Verdict(self.answers(self.successes, self.n))
         return self.answer
 
     def answers(self, successes: ArrayLike, n: ArrayLike) -> Any:
@@ -90,7 +90,7 @@ class SequentialDecision:
         tail = betainc(np.maximum(hits, 1), misses + 1.0, t)  # P(Binomial(n, t) ≥ hits)
         last = (trials == self.max_samples) & (hits > 0) & (tail * (1 + 1e-9) <= self.alpha * LAST_SHARE)
         no = log_evidence(misses, hits, 1 - t, t) >= -math.log(self.futility)
-        return given_back(np.where(yes | last, Answer.YES, np.where(no, Answer.NO, Answer.UNDECIDED)))
+        return given_back(np.where(yes | last, Verdict.YES, np.where(no, Verdict.NO, Verdict.UNDECIDED)))
 
 
 def log_evidence(hits: Integers, misses: Integers, t: float, complement: float) -> Floats:
