@@ -20,8 +20,9 @@ from run_folders import (
     write_certificates,
     write_everything,
 )
-from unfooled.api.read_evidence import read_report_data, weights_of
+from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UserError
+from unfooled.hub.fingerprint import weights_of_folder, weights_of_module
 from unfooled.records.evidence import Evidence
 from unfooled.reports import filled_sections
 from unfooled.reports.certified import certified_at, rounded_down, useful_radius
@@ -146,10 +147,8 @@ def test_attack_kept_elsewhere_belongs_to_the_run_with_its_weights(make_run: Mak
     run = make_run("plain")
     model = torch.nn.Linear(3, 2)
     save_file(model.state_dict(), run / "model.safetensors", metadata={"format": "pt"})
-    from unfooled.api.victim import _weights
-
-    assert weights_of(run) == _weights(model)
-    mine = write_attack(tmp_path / "mine", outcomes(1, 1), victim={"weights": weights_of(run)})
+    assert weights_of_folder(run) == weights_of_module(model)
+    mine = write_attack(tmp_path / "mine", outcomes(1, 1), victim={"weights": weights_of_folder(run)})
     other = write_attack(
         tmp_path / "other", outcomes(1, 3), victim={"weights": "0" * 64, "name": "elsewhere"}
     )

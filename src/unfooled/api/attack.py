@@ -174,10 +174,10 @@ def default_folder(target: Target, recipe: str) -> Path | None:
 
 def _own_files(recipe: Recipe) -> dict[str, str]:
     """What the user's own word vectors and paraphrases hold; a name alone would not tell."""
-    from unfooled.lexicon.vector_files import file_digest
+    from unfooled.assets.digest import of_file
 
     named = {name: getattr(recipe, name, None) for name in ("vectors", "ppdb")}
-    return {name: file_digest(Path(path)) for name, path in named.items() if path and Path(path).is_file()}
+    return {name: of_file(Path(path)) for name, path in named.items() if path and Path(path).is_file()}
 
 
 def _described(recipe: Recipe) -> dict[str, Any]:

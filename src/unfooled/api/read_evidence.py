@@ -6,7 +6,6 @@ run is shown as a model of its own.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 import yaml
 
 from unfooled.errors import UserError
+from unfooled.hub.fingerprint import weights_of_folder
 from unfooled.records.evidence import Attack, Benchmark, Certified, Evidence, Model, with_distinct_names
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
@@ -89,7 +89,7 @@ def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]
         weights = {
             digest: number
             for number, model in enumerate(found)
-            if model.run and (digest := weights_of(Path(model.run.folder)))
+            if model.run and (digest := weights_of_folder(Path(model.run.folder)))
         }
     own: dict[str, int] = {}
     for folder in folders:
@@ -211,26 +211,3 @@ def _whole(path: Path, read: Callable[[], Any]) -> Any:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise UserError(f"{path} is damaged ({reason}). Copy the folder again, or measure again.") from error
-
-
-def weights_of(folder: Path) -> str | None:
-    """The fingerprint of a run's weights as attacks record it, read from its safetensors; None if unsure."""
-    files = sorted(folder.glob("*.safetensors"))
-    if len(files) != 1:
-        return None
-    try:
-        with files[0].open("rb") as stream:
-            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-            start = stream.tell()
-            header.pop("__metadata__", None)
-            digest = hashlib.sha256()
-            for name, entry in sorted(header.items()):
-                if entry["dtype"] != "F32":
-                    return None
-                digest.update(f"{name} torch.float32 {tuple(entry['shape'])}".encode())
-                first, last = entry["data_offsets"]
-                stream.seek(start + first)
-                digest.update(stream.read(last - first))
-    except (OSError, ValueError, KeyError):
-        return None
-    return digest.hexdigest()

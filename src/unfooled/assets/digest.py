@@ -1,6 +1,6 @@
 """SHA-256 of a stream, a file or a folder, and the words for bytes that do not match.
 
-A folder's digest is that of its sorted listing, one ``<sha256>  <path>`` line a file, so that it
+A folder's digest is that of its sorted listing, one ``<sha256>  <path>`` line per file, so that it
 changes with any name or byte below the folder.
 """
 

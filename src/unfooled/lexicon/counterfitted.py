@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from unfooled.assets import digest
 from unfooled.errors import DataError
 from unfooled.lexicon import inflection, vector_files, wordnet_files
 from unfooled.lexicon.counterfit import CounterFitting, Pair, check_fit, counter_fit
@@ -122,7 +123,7 @@ def _input_digest(ppdb: Path | None, settings: CounterFitting) -> str:
         "glove": vector_files.asset_digest("glove"),
         "wordnet": vector_files.asset_digest("wordnet"),
         "lemminflect": version("lemminflect"),
-        "ppdb": None if ppdb is None else vector_files.file_digest(ppdb),
+        "ppdb": None if ppdb is None else digest.of_file(ppdb),
         "settings": asdict(settings),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled import assets
+from unfooled.assets import digest
 from unfooled.errors import DataError
 from unfooled.lexicon.store import kept
 from unfooled.lexicon.vectors import Vectors, nearest, unit
@@ -29,21 +30,13 @@ def load_asset(name: str) -> Vectors:
 
 def load_text(path: Path) -> Vectors:
     """The vectors of a text file, read again only when its bytes have changed."""
-    key = f"vectors-{file_digest(path)[:16]}"
+    key = f"vectors-{digest.of_file(path)[:16]}"
     return open_folder(kept(key, lambda folder: write(folder, *read_text(path))))
 
 
 def asset_digest(name: str) -> str:
     """SHA-256 over the pinned SHA-256 of each file of an asset."""
     return hashlib.sha256(" ".join(file.sha256 for file in assets.describe(name).files).encode()).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        digest = hashlib.sha256()
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def write(folder: Path, words: list[str], matrix: NDArray[np.float32], *, table: bool = False) -> None:

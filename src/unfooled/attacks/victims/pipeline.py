@@ -6,13 +6,13 @@ safetensors, and remote code is never run. A pipeline object is called as it is,
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unfooled.assets.digest import of_file
 from unfooled.attacks.victim import Answer, Asked, Query
 from unfooled.attacks.victims.scores import answers_of, checked_scores, in_order
 from unfooled.errors import UsageError
@@ -171,11 +171,4 @@ def _check_head(config: Any, name: str) -> None:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    found = {}
-    for path in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        found[path.name] = digest.hexdigest()
-    return found
+    return {path.name: of_file(path) for path in sorted(folder.glob("*.safetensors"))}
