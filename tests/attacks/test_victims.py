@@ -612,6 +612,36 @@ def test_credentials_are_sent_and_never_shown(endpoint: Endpoint, monkeypatch: p
     assert secret not in str(refused.value)
 
 
+def test_the_key_in_an_address_is_not_logged_and_cookies_are_not_kept(
+    endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.replies = [lambda body: (*works(body)[:2], {"Set-Cookie": "session=1"})]
+    with caplog.at_level("DEBUG"):
+        victim = open_victim(endpoint.address + "?key=s3cret-token-value")
+        victim.answers(asked("x"))
+        victim.answers(asked("y"))
+    assert "s3cret" not in caplog.text
+    assert len(endpoint.requests) == 2 and "cookie" not in endpoint.requests[1][0]
+
+
+def test_an_answer_beyond_the_size_limit_is_not_read_to_its_end(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unfooled.attacks.victims.wire.MAX_BYTES", 1000)
+    endpoint.replies = [(200, b" " * 100_000, {})]
+    with pytest.raises(VictimUnavailable, match="Lower batch_size"):
+        open_victim(endpoint.address, retries=0).answers(asked("x"))
+
+
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "gopher://user:s3cret@127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(UsageError, match="ALL_PROXY") as refused:
+        open_victim("http://example.org/")
+    assert "s3cret" not in str(refused.value)
+
+
 def test_rate_limit_spaces_the_requests_retries_included(endpoint: Endpoint) -> None:
     clock = Clock()
     endpoint.replies = [works, failing(429, **{"Retry-After": "0"}), works]

@@ -2,10 +2,10 @@
 
 >>> victim = HttpVictim("https://example.org/classify", labels=["ham", "spam"], token_env="MY_TOKEN", rate=5)
 
-Sends ``{"texts": [...]}`` and reads ``scores``: a list of probabilities a text, or ``{label: score}``, or the
-``[{"label": …, "score": …}]`` of the Hugging Face inference API. Busy answers (429, 5xx) and lost connections
-are tried again with growing pauses. If texts are still not served, but others are, the one to blame is found
-and only it is refused. Credentials are sent, and never shown or stored.
+Sends ``{"texts": [...]}`` and reads ``scores``: one list of probabilities per text, or ``{label: score}``, or
+the ``[{"label": …, "score": …}]`` of the Hugging Face inference API. Busy answers (429, 5xx) and lost
+connections are tried again with growing pauses. If texts are still not served, but others are, the one to
+blame is found and only it is refused. Credentials are sent, and never shown or stored.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class HttpSettings:
     pairs: Literal["list", "object"] = setting(
         "list", "Pairs as [text, pair], or as {'text': …, 'text_pair': …}"
     )
-    batch_size: int = setting(32, "Texts a request", at_least=1)
+    batch_size: int = setting(32, "Texts per request", at_least=1)
     timeout: float = setting(30.0, "Seconds to wait for an answer", at_least=0.001)
     retries: int = setting(5, "How often a failed request is sent again", at_least=0)
     backoff: float = setting(0.5, "Seconds before the first retry; doubled each time", at_least=0)
     max_wait: float = setting(120.0, "Longest pause in seconds that Retry-After may ask for", at_least=0)
-    rate: float = setting(0.0, "Requests a second, at most; 0 for no limit", at_least=0)
+    rate: float = setting(0.0, "Requests per second, at most; 0 for no limit", at_least=0)
     logits: bool = setting(False, "The scores are logits, not probabilities")
     randomised: bool = setting(False, "The same text may get another answer the next time")
 

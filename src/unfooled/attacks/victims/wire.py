@@ -1,18 +1,20 @@
 """Posting to an HTTP address politely: pace, timeouts, retries with growing pauses, no redirects.
 
-Standard library only. Redirects are refused rather than followed, so that credentials go to no other host.
+On httpx. Redirects are refused rather than followed, so that credentials go to no other host; cookies are not
+kept; the address, whose query may hold a key, is kept out of httpx's log.
 """
 
 from __future__ import annotations
 
-import http.client
+import logging
+import ssl
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any
+
+import httpx
 
 from unfooled.attacks.victims.scores import VictimUnavailable
 from unfooled.errors import UsageError
@@ -23,6 +25,7 @@ BUSY = {408, 425, 429, *range(500, 600)}
 ABOUT_THE_TEXTS = {400, 413, 422}
 """The address answers, and refused what was sent."""
 LONGEST_PAUSE = 30.0
+NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 class NotServed(VictimUnavailable):
@@ -34,7 +37,7 @@ class NotServed(VictimUnavailable):
 
 
 class Pace:
-    """At most ``rate`` requests a second, evenly spaced; no limit at 0."""
+    """At most ``rate`` requests per second, evenly spaced; no limit at 0."""
 
     def __init__(
         self,
@@ -71,11 +74,25 @@ class Poster:
         max_wait: float,
     ) -> None:
         self._target = target
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "unfooled",
+            **headers,
+        }
         for name, value in self._headers.items():
             if not isinstance(value, str) or not (name + value).isascii() or not value.isprintable():
                 raise UsageError(f"The value of the header {name!r} must be one line of ASCII text.")
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._told = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
+        try:
+            # The certificates that this machine trusts, a company's own among them.
+            self._client = httpx.Client(verify=ssl.create_default_context(), timeout=timeout)
+        except (ImportError, ValueError):  # its text may show the password of a proxy
+            raise UsageError(
+                "The proxy that the environment names (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) cannot be used: "
+                "name an http:// or https:// proxy, or unset the variable."
+            ) from None
         self.shown = shown
         self.pace = pace
         self.timeout = timeout
@@ -96,30 +113,23 @@ class Poster:
                 self.pace.sleep(growing if asked is None else asked)
                 asked = None
             self.pace.wait()
-            request = urllib.request.Request(self._target, data=body, headers=self._headers, method="POST")
             try:
-                with self._opener.open(request, timeout=self.timeout) as answer:
-                    return self._content(answer)
-            except urllib.error.HTTPError as error:
-                if error.code not in BUSY:
-                    raise self._refused(error) from None
-                error.close()
-                reason, reached = f"HTTP {error.code}", error.code >= 500
-                asked = _retry_after(error.headers.get("Retry-After"))
-                if asked is not None and asked > self.max_wait:
-                    raise VictimUnavailable(
-                        f"{self.shown} answered HTTP {error.code} and asks to wait {asked:.0f} s. Run again "
-                        "later, lower the rate, or raise max_wait."
-                    ) from None
-            except (OSError, http.client.HTTPException) as error:
-                cause = getattr(error, "reason", error)
+                with self._sent(body) as answer:
+                    if answer.is_success:
+                        return self._content(answer)
+                    if answer.status_code not in BUSY:
+                        raise self._refused(answer)
+                    reason, reached = f"HTTP {answer.status_code}", answer.status_code >= 500
+                    asked = _retry_after(answer.headers.get("Retry-After"))
+            except httpx.RequestError as error:
                 # Only a connection that was made can have been lost, or have timed out, over the texts.
-                reached = cause is error or isinstance(cause, ConnectionResetError | BrokenPipeError)
-                timed_out = isinstance(cause, TimeoutError)
-                reason = (
-                    f"no answer within {self.timeout:g} s"
-                    if timed_out
-                    else str(cause) or type(cause).__name__
+                reached = not isinstance(error, NOT_CONNECTED)
+                timed_out = isinstance(error, httpx.TimeoutException)
+                reason = f"no answer within {self.timeout:g} s" if timed_out else _cause(error)
+            if asked is not None and asked > self.max_wait:
+                raise VictimUnavailable(
+                    f"{self.shown} answered {reason} and asks to wait {asked:.0f} s. Run again later, lower "
+                    "the rate, or raise max_wait."
                 )
         times = f"{self.retries + 1} tries" if self.retries else "one try"
         failure = NotServed(
@@ -129,42 +139,67 @@ class Poster:
         )
         raise failure if reached else VictimUnavailable(str(failure))
 
-    def _content(self, answer: Any) -> str:
-        data = answer.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise VictimUnavailable(
-                f"{self.shown} answered with more than {MAX_BYTES >> 20} MB. Lower batch_size."
-            )
-        return str(data.decode("utf-8", "replace"))
+    @contextmanager
+    def _sent(self, body: bytes) -> Iterator[httpx.Response]:
+        log, hidden = logging.getLogger("httpx"), _Without(self._target)
+        log.addFilter(hidden)
+        try:
+            with self._client.stream("POST", self._target, content=body, headers=self._headers) as answer:
+                yield answer
+        finally:
+            log.removeFilter(hidden)
+            self._client.cookies.clear()
 
-    def _refused(self, error: urllib.error.HTTPError) -> VictimUnavailable:
+    def _content(self, answer: httpx.Response) -> str:
+        data = bytearray()
+        for piece in answer.iter_bytes():
+            data += piece
+            if len(data) > MAX_BYTES:
+                raise VictimUnavailable(
+                    f"{self.shown} answered with more than {MAX_BYTES >> 20} MB. Lower batch_size."
+                )
+        return data.decode("utf-8", "replace")
+
+    def _refused(self, answer: httpx.Response) -> VictimUnavailable:
         """What a refusal means, with the beginning of the answer."""
-        with error:
-            content = error.read(2000).decode("utf-8", "replace")[:200]
-        for value in self._headers.values():
-            for secret in {value, value.partition(" ")[2]} - {""}:
-                content = content.replace(secret, "…") if len(secret) > 7 else content
-        if 300 <= error.code < 400:
+        code = answer.status_code
+        content = next(answer.iter_bytes(2000), b"").decode("utf-8", "replace")[:200]
+        for secret in self._told:
+            content = content.replace(secret, "…") if len(secret) > 7 else content
+        if 300 <= code < 400:
             return VictimUnavailable(
-                f"{self.shown} redirects elsewhere (HTTP {error.code}), which is not followed. Give the "
+                f"{self.shown} redirects elsewhere (HTTP {code}), which is not followed. Give the "
                 "final address."
             )
-        if error.code in (401, 403):
+        if code in (401, 403):
             return VictimUnavailable(
-                f"{self.shown} refused access (HTTP {error.code}). Check the token: name its environment "
+                f"{self.shown} refused access (HTTP {code}). Check the token: name its environment "
                 "variable with token_env."
             )
-        if error.code in ABOUT_THE_TEXTS:
+        if code in ABOUT_THE_TEXTS:
             return NotServed(
-                f"{self.shown} refused the request (HTTP {error.code}): {content}",
+                f"{self.shown} refused the request (HTTP {code}): {content}",
                 "Check request_field and the other settings.",
             )
-        return VictimUnavailable(f"{self.shown} answered HTTP {error.code} ({content!r}). Check the address.")
+        return VictimUnavailable(f"{self.shown} answered HTTP {code} ({content!r}). Check the address.")
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
+class _Without(logging.Filter):
+    """Drops what is logged about an address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._address = address
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return self._address not in record.getMessage()
+
+
+def _cause(error: BaseException) -> str:
+    """What the operating system said, without httpx's wrapping; addresses are not in it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__
 
 
 def _retry_after(value: str | None) -> float | None:
