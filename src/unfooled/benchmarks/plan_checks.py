@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, DefencePlan
-from unfooled.benchmarks.plan_values import at, check_names, entries, mapping, section
+from unfooled.benchmarks.plan_values import at, entries, mapping, section
 from unfooled.errors import UsageError
-from unfooled.settings import build, check_range
+from unfooled.settings import build, check_names, check_range
 
 _FIGURES = ("task", "model", "defence", "attack", "sacc", "racc", "asr", "avgq", "note")
 _PERCENT = ("sacc", "racc", "asr")
@@ -55,12 +55,12 @@ def published_part(value: Any, where: str) -> dict[str, Any] | None:
     if value is None:
         return None
     values = mapping(value, where)
-    check_names(values, ["source", "note", "figures"], where)
+    check_names(values, ["source", "note", "figures"], where, noun="key")
     if not isinstance(values.get("source"), str):
         raise UsageError(f"{where}: source is missing. Say where the figures come from: source: ….")
     figures = []
     for place, figure in entries(values, "figures", where, "task", least=1):
-        check_names(figure, _FIGURES, place)
+        check_names(figure, _FIGURES, place, noun="key")
         for name in ("task", "model"):
             if not isinstance(figure.get(name), str):
                 raise UsageError(f"{place}: {name} is missing or not text. Add {name}: ….")

@@ -26,7 +26,6 @@ from unfooled.benchmarks.plan_values import (
     at,
     check_defence,
     check_name,
-    check_names,
     check_seeds,
     check_unique,
     entries,
@@ -36,7 +35,7 @@ from unfooled.benchmarks.plan_values import (
     share,
 )
 from unfooled.errors import UsageError
-from unfooled.settings import choose
+from unfooled.settings import check_names, choose
 from unfooled.storage.config import TrainConfig, read_config
 
 _DATA = ("task", "data", "dev_data", "test_data", "text_column", "pair_column", "label_column", "labels")
@@ -112,9 +111,9 @@ def filled(values: dict[str, Any], given: Mapping[str, Any], source: str) -> dic
 def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
     """A plan from names and values; ``source`` is what messages name."""
     values = plain(values)
-    check_names(values, [f.name for f in fields(Plan)], source)
+    check_names(values, [f.name for f in fields(Plan)], source, noun="key")
     train = mapping(values.get("train"), f"{source}: train")
-    check_names(train, _COMMON, f"{source}: train")
+    check_names(train, _COMMON, f"{source}: train", noun="key")
     tasks = [_task(one, where) for where, one in entries(values, "tasks", source, "name", least=1)]
     defences = [_defence(one, where) for where, one in entries(values, "defences", source, "name", least=1)]
     for key, parts in (("tasks", tasks), ("defences", defences)):
@@ -161,7 +160,7 @@ def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
 
 
 def _task(values: dict[str, Any], where: str) -> TaskPlan:
-    check_names(values, ["name", *_TRAINED], where)
+    check_names(values, ["name", *_TRAINED], where, noun="key")
     name = check_name(values.pop("name", None), f"{where}: name")
     if values.get("task") is None and values.get("data") is None:
         values["task"] = name
@@ -177,7 +176,7 @@ def _defence(values: dict[str, Any], where: str) -> DefencePlan:
     from unfooled.defences import make_defence
 
     made = section(DefencePlan, {"defence": values.get("name"), **values}, where)
-    check_names(made.train, _OF_DEFENCE, f"{where}: train")
+    check_names(made.train, _OF_DEFENCE, f"{where}: train", noun="key")
     if made.start_from is not None and "encoder" in made.train:
         raise UsageError(f"{where}: start_from and train.encoder exclude each other. Leave one of them out.")
     with at(where):

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from unfooled.errors import UsageError, did_you_mean
-from unfooled.settings import build, check_range
+from unfooled.settings import build, check_names, check_range
 
 T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,59}")
@@ -42,14 +42,6 @@ def mapping(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def check_names(values: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    """Refuse a key that is not known, with the nearest one."""
-    for name in values:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise UsageError(f"{where} has no key '{name}'.{hint} Its keys: {', '.join(known)}.")
-
-
 def entries(
     values: Mapping[str, Any], key: str, source: str, short: str, *, least: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -75,7 +67,7 @@ def section(
 ) -> T:
     """An instance of a plan's dataclass; ``for`` becomes ``only``, all defences if it is not given."""
     known = ["for" if f.name == "only" else f.name for f in fields(cls)]  # type: ignore[arg-type]
-    check_names(values, known, where)
+    check_names(values, known, where, noun="key")
     given = dict(values)
     required = name_from or ("name" if "name" in known else None)
     if required is not None and not isinstance(given.get(required), str):

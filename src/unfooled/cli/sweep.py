@@ -9,11 +9,14 @@ import typer
 
 from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.declared import Options, takes
 from unfooled.errors import UsageError
+from unfooled.storage.config import TrainConfig, read_config
 
 
+@takes(training=Options(TrainConfig, leave_out=["seed"]))
 def sweep(
-    context: typer.Context,
+    training: dict[str, Any],
     axes: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,29 +33,7 @@ def sweep(
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the runs and the table (default: runs/sweep).")
     ] = None,
-    task: options.Task = None,
-    data: options.Data = None,
-    dev_data: options.DevData = None,
-    test_data: options.TestData = None,
-    text_column: options.TextColumn = None,
-    pair_column: options.PairColumn = None,
-    label_column: options.LabelColumn = None,
-    labels: options.Labels = None,
-    encoding: options.Encoding = None,
-    defence: options.Defence = None,
     set_: options.DefenceSettings = None,
-    encoder: options.Encoder = None,
-    layers: options.Layers = None,
-    epochs: options.Epochs = None,
-    lr: options.Lr = None,
-    batch_size: options.BatchSize = None,
-    max_length: options.MaxLength = None,
-    patience: options.Patience = None,
-    limit: options.Limit = None,
-    limit_dev: options.LimitDev = None,
-    limit_test: options.LimitTest = None,
-    device: options.Device = None,
-    precision: options.Precision = None,
     config: Annotated[
         Path | None,
         typer.Option(help="YAML file with the same names, and grid: {name: [values]}; options here win."),
@@ -69,7 +50,6 @@ def sweep(
     from unfooled.benchmarks.grid import parse_grid
     from unfooled.benchmarks.sweep import sweep as run
     from unfooled.settings import parse_assignments
-    from unfooled.storage.config import read_config
 
     values: dict[str, Any] = read_config(config) if config else {}
     folder = out_ or Path(values.pop("out", None) or "runs/sweep")
@@ -77,20 +57,13 @@ def sweep(
     every = {**_mapping(values.pop("grid", None), "grid"), **typed}
     listed = [values.pop("seed", 0)] if (found := values.pop("seeds", None)) is None else found
     fixed = parse_assignments(set_ or [])
-    given = {
-        name: value
-        for name, value in context.params.items()
-        if value is not None and name not in ("axes", "grid", "seeds", "out_", "set_", "config", "json_")
-    }
     for name in typed:
-        if name in fixed or name.removeprefix("train.") in given:
+        if name in fixed or name.removeprefix("train.") in training:
             raise UsageError(f"{name} is both fixed and in the grid. Leave one of the two out.")
-    if "labels" in given:
-        given["labels"] = [name.strip() for name in given["labels"].split(",")]
-    if "task" in given or "data" in given:
-        values.pop("data" if "task" in given else "task", None)
+    if "task" in training or "data" in training:
+        values.pop("data" if "task" in training else "task", None)
     settings = {**_mapping(values.pop("settings", None), "settings"), **fixed}
-    values.update(given, settings=settings)
+    values.update(training, settings=settings)
     try:
         table = run(
             folder,

@@ -9,38 +9,18 @@ import typer
 
 from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.declared import takes
 from unfooled.errors import UsageError
+from unfooled.storage.config import TrainConfig, make_config, read_config
 
 
+@takes(training=TrainConfig)
 def train(
-    context: typer.Context,
-    task: options.Task = None,
-    data: options.Data = None,
-    dev_data: options.DevData = None,
-    test_data: options.TestData = None,
-    text_column: options.TextColumn = None,
-    pair_column: options.PairColumn = None,
-    label_column: options.LabelColumn = None,
-    labels: options.Labels = None,
-    encoding: options.Encoding = None,
-    defence: options.Defence = None,
+    training: dict[str, Any],
     set_: options.DefenceSettings = None,
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the run (default: runs/TASK-DEFENCE).")
     ] = None,
-    encoder: options.Encoder = None,
-    layers: options.Layers = None,
-    epochs: options.Epochs = None,
-    lr: options.Lr = None,
-    batch_size: options.BatchSize = None,
-    max_length: options.MaxLength = None,
-    patience: options.Patience = None,
-    limit: options.Limit = None,
-    limit_dev: options.LimitDev = None,
-    limit_test: options.LimitTest = None,
-    seed: Annotated[int | None, typer.Option(help="Seed (default: 0).")] = None,
-    device: options.Device = None,
-    precision: options.Precision = None,
     config: Annotated[
         Path | None, typer.Option(help="YAML file with the same names; options given here win.")
     ] = None,
@@ -64,24 +44,14 @@ def train(
     if list_defences:
         return _list_defences(json_)
     from unfooled.settings import parse_assignments
-    from unfooled.storage.config import make_config, read_config
 
     values: dict[str, Any] = read_config(config) if config else {}
     folder = out_ or values.pop("out", None)
-    given = {
-        name: value
-        for name, value in context.params.items()
-        if value is not None
-        and name not in ("set_", "out_", "config", "overwrite", "json_")
-        and not name.startswith("list_")
-    }
-    if "labels" in given:
-        given["labels"] = [name.strip() for name in given["labels"].split(",")]
-    if "task" in given:
+    if "task" in training:
         values.pop("data", None)
-    elif "data" in given:
+    elif "data" in training:
         values.pop("task", None)
-    values.update(given)
+    values.update(training)
     settings = values.get("settings") or {}
     if not isinstance(settings, dict):
         raise UsageError(f"{config}: settings must hold names and values, e.g. settings: {{sigma: 0.3}}.")

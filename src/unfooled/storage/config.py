@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,26 @@ from unfooled.settings import build, setting
 class TrainConfig:
     """What a run folder's ``config.yaml`` holds."""
 
-    task: str | None = setting(None, "Named task (`unfooled train --list-tasks`)")
+    task: str | None = setting(None, "Named task, see `unfooled train --list-tasks`")
     data: str | None = setting(None, "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]")
     dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
     test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
     text_column: str | None = setting(None, "Column with the text")
     pair_column: str | None = setting(None, "Column with the second text of a pair")
     label_column: str | None = setting(None, "Column with the label")
-    labels: tuple[str, ...] | None = setting(None, "Label names in order; found in the data if not given")
+    labels: tuple[str, ...] | None = setting(
+        None, "Label names in order, e.g. ham,spam; found in the data if not given", commas=True
+    )
     encoding: str = setting("utf-8", "Character encoding of the data files")
-    defence: str = setting("standard", "Defence (`unfooled train --list-defences`)")
-    settings: dict[str, Any] = field(default_factory=dict)
+    defence: str = setting("standard", "Defence, see `unfooled train --list-defences`")
+    settings: dict[str, Any] = setting(dict, "Settings of the defence")
     encoder: str = setting("minilm", "Asset name, folder or hub id of a Hugging Face encoder")
     layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1)
     epochs: float = setting(2.0, "Passes over the training data", at_least=0.001)
     lr: float | None = setting(None, "Peak learning rate; the defence's default if not given", at_least=0)
-    batch_size: int = setting(32, "Examples a step", at_least=1)
+    batch_size: int = setting(32, "Examples per step", at_least=1)
     max_length: int | None = setting(
-        None, "Tokens read of a text; the task's default if not given", at_least=4
+        None, "Tokens read of each text; the task's default if not given", at_least=4
     )
     warmup: float = setting(
         0.06, "Share of the steps over which the learning rate rises", at_least=0, at_most=1
@@ -43,12 +45,12 @@ class TrainConfig:
     patience: int = setting(
         0, "Stop after so many epochs without a better dev accuracy; 0 = never", at_least=0
     )
-    limit: int | None = setting(None, "Use only so many training examples (stratified)", at_least=2)
-    limit_dev: int | None = setting(None, "Use only so many dev examples (stratified)", at_least=2)
-    limit_test: int | None = setting(None, "Use only so many test examples (stratified)", at_least=2)
+    limit: int | None = setting(None, "Use only so many training examples, stratified", at_least=2)
+    limit_dev: int | None = setting(None, "Use only so many dev examples, stratified", at_least=2)
+    limit_test: int | None = setting(None, "Use only so many test examples, stratified", at_least=2)
     seed: int = setting(0, "Seed of the split, the order, the initial head and the noise")
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
-    precision: str = setting("auto", "auto, float32 or bf16 (auto: bf16 where the hardware has it)")
+    precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")
 
     def __post_init__(self) -> None:
         if (self.task is None) == (self.data is None):
