@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from unfooled.attacks.tools import Tools
     from unfooled.benchmarks.benchmark import benchmark
     from unfooled.benchmarks.sweep import sweep
-    from unfooled.certificates.procedure import Sampling
-    from unfooled.certificates.word_reader import Reading
+    from unfooled.certificates.sampling import Reading, Sampling
     from unfooled.data.inputs import Inputs
     from unfooled.predictors import Classifier
     from unfooled.records.attack_report import AttackReport

@@ -18,9 +18,8 @@ from unfooled.api.certify_work import CertifyProgress, read_certificates
 from unfooled.api.load import load, save
 from unfooled.api.victim import classifier_identity
 from unfooled.certificates.distances import distances
-from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import embedding_table
-from unfooled.certificates.word_reader import Reading
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TextModel

@@ -17,9 +17,8 @@ from unfooled.attacks import Answer, Asked, Example, Limits, make_recipe
 from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.certificates.distances import distances
-from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import embedding_table
-from unfooled.certificates.word_reader import Reading
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.substitution import load_table
 from unfooled.lexicon.tagger import Tag

@@ -10,8 +10,7 @@ from scipy.stats import norm
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.certificates.procedure import Sampling
-from unfooled.certificates.word_reader import Reading
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote

@@ -18,8 +18,7 @@ from torch.nn import functional as F
 
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.certificates.procedure import Sampling
-from unfooled.certificates.word_reader import Reading
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote
 from unfooled.predictors.smoothing import ESTIMATE, EmbeddingNoise, masked_average

@@ -12,8 +12,7 @@ import torch
 
 from tiny_models import WORDS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.certificates.procedure import Sampling
-from unfooled.certificates.word_reader import Reading
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.lexicon.substitution import load_table
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, SynonymVote

@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 from tiny_models import tiny_classifier, tiny_model
 from unfooled.api.certify import certify
 from unfooled.certificates.distances import distances, words_covered
-from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.sampling import Sampling
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.certificates.word_reader import WordReader, written
 from unfooled.lexicon.substitution import SubstitutionTable

@@ -9,8 +9,7 @@ import pytest
 
 from tiny_models import tiny_classifier, tiny_decoder
 from unfooled.api.certify import certify
-from unfooled.certificates.procedure import Sampling
-from unfooled.certificates.word_reader import Reading
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UsageError
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import CertifiedMasked, Classifier, Vote

@@ -10,8 +10,7 @@ import pytest
 
 import unfooled as uf
 from tiny_runs import write_inputs
-from unfooled.certificates.procedure import Sampling
-from unfooled.certificates.word_reader import Reading
+from unfooled.certificates.sampling import Reading, Sampling
 
 SYNONYMS = {"fine": ["good", "great"], "bad": ["poor", "dull"], "film": ["story", "plot"]}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {

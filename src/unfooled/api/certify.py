@@ -27,11 +27,12 @@ from unfooled.api.certify_work import (
 from unfooled.api.certify_work import refusal as refused_certificate
 from unfooled.api.victim import classifier_identity, open_classifier
 from unfooled.certificates.from_votes import make_certificate
-from unfooled.certificates.procedure import Sampling, check_sampling, sample_votes
+from unfooled.certificates.procedure import check_sampling, sample_votes
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import Chosen, choose_smoothing, not_its_own
 from unfooled.certificates.threats import TEXT
 from unfooled.certificates.token_ids import check_model
-from unfooled.certificates.word_reader import Reading, WordReader
+from unfooled.certificates.word_reader import WordReader
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json

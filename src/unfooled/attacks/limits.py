@@ -14,14 +14,14 @@ from unfooled.settings import setting
 class Limits:
     """Budget and bounds of one attack on one example."""
 
-    query_budget: int = setting(5000, "Queries an example, at most", at_least=1)
+    query_budget: int = setting(5000, "Queries per example, at most", at_least=1)
     max_changed: float = setting(1.0, "Largest share of words changed", at_least=0, at_most=1)
-    protect: tuple[str, ...] = setting((), "Words and phrases that must not change (any case)")
+    protect: tuple[str, ...] = setting((), "Words and phrases that must not change, in any case")
     protect_pattern: str | None = setting(
         None, "Regular expression; words inside its matches must not change"
     )
     sentence: Literal["either", "first", "second"] = setting("either", "Which text of a pair is attacked")
-    time_cap: float = setting(600.0, "Seconds of work an example, at most", at_least=0)
+    time_cap: float = setting(600.0, "Seconds of work per example, at most", at_least=0)
     fresh_predictions: int = setting(
         20, "Fresh predictions that re-verify a success against a randomised victim", at_least=1
     )

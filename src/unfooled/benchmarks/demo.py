@@ -235,7 +235,7 @@ def _attacked(
 
 def _certified(run: Path, cut: Cut, tell: Callable[[str], None], watch: Watch) -> dict[str, Any]:
     from unfooled.api.certify import certify
-    from unfooled.certificates.procedure import Sampling
+    from unfooled.certificates.sampling import Sampling
 
     tell(f"{CERTIFIED}: certificates for {cut.certified} test texts")
     command = f"unfooled certify {run} --threat {THREAT} --adaptive --n {cut.draws} --limit {cut.certified}"

@@ -27,7 +27,7 @@ def check_recipe(attack: AttackPlan, where: str) -> None:
 
 def certificate_part(values: dict[str, Any], where: str, defences: Sequence[DefencePlan]) -> CertificatePlan:
     """A certificate; without ``for`` it is for the models trained for its threat."""
-    from unfooled.certificates.procedure import Sampling
+    from unfooled.certificates.sampling import Sampling
     from unfooled.certificates.smoothing import TRAINED_FOR
     from unfooled.certificates.threats import TEXT
 

@@ -9,7 +9,7 @@ from typing import Any
 from unfooled.benchmarks.cell_commands import command_of
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
-from unfooled.certificates.procedure import Sampling
+from unfooled.certificates.sampling import Sampling
 from unfooled.errors import UserError
 from unfooled.settings import build
 from unfooled.storage.config import read_config
@@ -68,7 +68,7 @@ def _attack(cell: Cell, tell: Tell) -> None:
 
 def _certify(cell: Cell, tell: Tell) -> None:
     from unfooled.api.certify import certify
-    from unfooled.certificates.word_reader import Reading
+    from unfooled.certificates.sampling import Reading
 
     part = cell.part
     assert isinstance(part, CertificatePlan)

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.certificates.radii import Radii, the_rest
+from unfooled.certificates.sampling import Sampling
 from unfooled.certificates.smoother import Smoother
 from unfooled.errors import UsageError
-from unfooled.settings import check_range, setting
 from unfooled.statistics.confidence import (
     ConfidenceSequence,
     SequentialDecision,
@@ -41,27 +41,6 @@ FIRST_LOOK, LOOK_GROWTH = 32, 1.25
 QUICK_SELECTION, QUICK_LEAD = 16, 15
 """An adaptive selection ends after 16 draws if 15 agree. How the class is chosen costs nothing of α."""
 WORTH_IT = 1.1
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How many draws, at which error rate."""
-
-    n0: int = setting(100, "Draws that choose the class (n0)", at_least=1)
-    n: int = setting(10_000, "Draws that count its votes, at most (n)", at_least=1)
-    alpha: float = setting(0.001, "Probability that a certificate is wrong (α)", at_least=1e-12, at_most=0.5)
-    adaptive: bool = setting(False, "Stop when the question is decided")
-    radius: float | None = setting(None, "Ask only whether the radius is at least this", at_least=0)
-    two_class: bool = setting(False, "Bound the runner-up by its own votes, α/2 for each")
-
-    def __post_init__(self) -> None:
-        from dataclasses import fields
-
-        for one in fields(self):
-            value = getattr(self, one.name)
-            check_range(one.name, value, one.metadata.get("at_least"), one.metadata.get("at_most"))
-        if self.two_class and self.adaptive:
-            raise UsageError("two_class is for a fixed number of draws: leave out adaptive, or two_class.")
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unfooled.certificates.from_votes import make_certificate
-from unfooled.certificates.procedure import Sampling, sample_votes
+from unfooled.certificates.procedure import sample_votes
 from unfooled.certificates.radii import BOUNDS, noise_radii
+from unfooled.certificates.sampling import Sampling
 from unfooled.certificates.smoother import Smoother
 from unfooled.certificates.threats import TENSOR
 from unfooled.errors import UsageError

@@ -20,22 +20,11 @@ from unfooled.certificates.distances import distances, words_covered
 from unfooled.certificates.smoothing import embedding_table
 from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.records.certificate import CERTIFIED, Certificate
-from unfooled.settings import setting
 from unfooled.words.word import WORD, in_case_of
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded
     from unfooled.predictors import Classifier
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What is told about the words inside a certified radius."""
-
-    substitutes: str | None = setting(
-        None, "Read an l2 radius as words: counter-fitted, wordnet, or a JSON file of synonyms"
-    )
-    antonyms: bool = setting(True, "Count the WordNet antonyms that each certificate ignores")
 
 
 EXAMPLES = 3

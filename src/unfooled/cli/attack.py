@@ -11,38 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from unfooled.attacks import Limits
+from unfooled.attacks.tools import Tools
 from unfooled.cli import attack_options as own
 from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, print_json
+from unfooled.cli.declared import takes
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
 
 if TYPE_CHECKING:
     from unfooled.api.victim import Target
 
 
+@takes(inputs=options.INPUTS, limits=Limits, tools=Tools)
 def attack(
     run: own.Victim = None,
     recipe: own.Recipe = "textfooler",
     set_: own.RecipeSettings = None,
-    task: own.Task = None,
-    data: own.Data = None,
-    text_column: options.TextColumn = None,
-    pair_column: options.PairColumn = None,
-    label_column: options.LabelColumn = None,
-    encoding: own.Encoding = "utf-8",
-    split: own.Split = "test",
+    *,
+    inputs: dict[str, Any],
     limit: own.Limit = 200,
-    query_budget: own.QueryBudget = None,
-    max_changed: own.MaxChanged = None,
-    protect: own.Protect = None,
-    protect_pattern: own.ProtectPattern = None,
-    sentence: own.Sentence = None,
-    time_cap: own.TimeCap = None,
-    fresh_predictions: own.FreshPredictions = None,
-    cache_answers: own.CacheAnswers = False,
-    validity: own.Validity = True,
-    similarity: own.Similarity = None,
-    masked_lm: own.MaskedLm = None,
+    limits: dict[str, Any],
+    tools: dict[str, Any],
     predictor: options.PredictorName = None,
     predictor_set: own.PredictorSet = None,
     victim_set: own.VictimSet = None,
@@ -72,17 +63,6 @@ def attack(
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
     from unfooled.settings import build, parse_assignments
 
-    limits = {
-        "query_budget": query_budget,
-        "max_changed": max_changed,
-        "protect": protect,
-        "protect_pattern": protect_pattern,
-        "sentence": sentence,
-        "time_cap": time_cap,
-        "fresh_predictions": fresh_predictions,
-        "cache_answers": cache_answers or None,
-    }
-    tools = {"similarity": similarity, "masked_lm": masked_lm, "validity": validity}
     victim_options = parse_assignments(victim_set or [])
     if labels:
         victim_options["labels"] = [name.strip() for name in labels.split(",")]
@@ -91,25 +71,14 @@ def attack(
 
     from unfooled.api.attack import attack as run_attack
     from unfooled.api.victim import open_target
-    from unfooled.attacks import Limits
-    from unfooled.attacks.tools import Tools
-    from unfooled.data.inputs import Inputs
     from unfooled.files import writable
     from unfooled.records.export import check_export, export_outcomes
     from unfooled.storage.provenance import recorded_command
 
     # Wrong options are told before anything is loaded.
-    made_limits = build(Limits, _given(limits), owner="limits")
-    made_tools = build(Tools, _given(tools), owner="attack")
-    inputs = Inputs(
-        task=task,
-        data=data,
-        split=split,
-        text_column=text_column,
-        pair_column=pair_column,
-        label_column=label_column,
-        encoding=encoding,
-    )
+    made_limits = build(Limits, limits, owner="limits")
+    made_tools = build(Tools, tools, owner="attack")
+    which = Inputs(**inputs)
     if export:
         check_export(export)
     target = open_target(
@@ -127,7 +96,7 @@ def attack(
         with attack_progress(name) as on_progress, recorded_command(_command(run, target.name)):
             reports[name] = run_attack(
                 target,
-                inputs,
+                which,
                 recipe={"name": name, **settings},
                 limit=limit,
                 limits=made_limits,
@@ -172,10 +141,6 @@ def _recipes(wanted: str, settings: Mapping[str, Any]) -> dict[str, dict[str, An
     for name, values in split.items():
         make_recipe(name, values)
     return split
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_numbers(limit: int, in_flight: int, show: int) -> None:

@@ -18,37 +18,7 @@ Recipe = Annotated[str, typer.Option(help="Attack, or several: a,b — or all. S
 RecipeSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set candidates=20.")
 ]
-Task = Annotated[str | None, typer.Option(help="Named task (default: the run's own).")]
-Data = Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")]
-Encoding = Annotated[str, typer.Option(help="Character encoding of the file.")]
-Split = Annotated[str, typer.Option(help="Split of a task: test, dev or train.")]
 Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified).")]
-QueryBudget = Annotated[int | None, typer.Option(help="Queries an example, at most (default: 5000).")]
-MaxChanged = Annotated[
-    float | None, typer.Option(help="Largest share of words changed, 0 to 1 (default: 1).")
-]
-Protect = Annotated[list[str] | None, typer.Option(help="A word or phrase that must not change. Repeatable.")]
-ProtectPattern = Annotated[
-    str | None, typer.Option(help="Regular expression; words inside its matches must not change.")
-]
-Sentence = Annotated[
-    str | None, typer.Option(help="Text of a pair that is attacked: either, first or second.")
-]
-TimeCap = Annotated[float | None, typer.Option(help="Seconds of work an example, at most (default: 600).")]
-FreshPredictions = Annotated[
-    int | None,
-    typer.Option(help="Predictions that re-verify a success of a randomised victim (default: 20)."),
-]
-CacheAnswers = Annotated[
-    bool, typer.Option("--cache-answers", help="Reuse a randomised victim's answer to the same text.")
-]
-Validity = Annotated[
-    bool, typer.Option("--validity/--no-validity", help="Measure similarity and part of speech.")
-]
-Similarity = Annotated[str | None, typer.Option(help="Sentence encoder: minilm or use (default: minilm).")]
-MaskedLm = Annotated[
-    str | None, typer.Option(help="Masked language model of recipes that use one: folder or hub id.")
-]
 PredictorSet = Annotated[
     list[str] | None, typer.Option(help="A setting of the predictor, e.g. --predictor-set votes=50.")
 ]

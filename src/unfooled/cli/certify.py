@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.cli import attack_options, options
 from unfooled.cli import certify_options as own
 from unfooled.cli.console import JsonOption, command_line, err, print_json
+from unfooled.cli.declared import takes
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
 
 
+@takes(sampling=Sampling, reading=Reading, inputs=options.INPUTS)
 def certify(
     run: options.Run,
     texts: own.Texts = None,
     threat: own.Threat = "l2",
-    radius: own.Radius = None,
-    n0: own.N0 = 100,
-    n: own.N = 10_000,
-    alpha: own.Alpha = 0.001,
+    *,
+    sampling: dict[str, Any],
     bound: own.Bound = None,
-    adaptive: own.Adaptive = False,
-    two_class: own.TwoClass = False,
     pair: own.Pair = None,
-    task: attack_options.Task = None,
-    data: attack_options.Data = None,
-    text_column: options.TextColumn = None,
-    pair_column: options.PairColumn = None,
-    label_column: options.LabelColumn = None,
-    encoding: attack_options.Encoding = "utf-8",
-    split: attack_options.Split = "test",
+    inputs: dict[str, Any],
     limit: own.Limit = 100,
     predictor: options.PredictorName = None,
     predictor_set: attack_options.PredictorSet = None,
-    substitutes: own.Substitutes = None,
-    antonyms: own.Antonyms = True,
+    reading: dict[str, Any],
     seed: own.Seed = 0,
     device: attack_options.Device = "auto",
     out_: own.Out = None,
@@ -47,34 +41,21 @@ def certify(
     Interrupted? Run the same command again: finished inputs are kept.
     """
     from unfooled.api.certify import certify as run_certify
-    from unfooled.certificates.procedure import Sampling
-    from unfooled.certificates.word_reader import Reading
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
-    from unfooled.data.inputs import Inputs
     from unfooled.storage.provenance import recorded_command
 
     if show < 0:
         raise UsageError(f"--show must be at least 0, got {show}.")
-    inputs = Inputs(
-        task=task,
-        data=data,
-        split=split,
-        text_column=text_column,
-        pair_column=pair_column,
-        label_column=label_column,
-        encoding=encoding,
-        texts=texts or None,
-        pairs=pair or None,
-    )
+    which = Inputs(**inputs, texts=texts or None, pairs=pair or None)
     with certify_progress(threat) as on_progress, recorded_command(command_line()):
         report = run_certify(
             run,
-            inputs,
+            which,
             threat=threat,
             limit=limit,
-            sampling=Sampling(n0, n, alpha, adaptive, radius, two_class),
+            sampling=Sampling(**sampling),
             bounds=[name.strip() for name in bound.split(",")] if bound else (),
-            reading=Reading(substitutes, antonyms),
+            reading=Reading(**reading),
             predictor=options.predictor_choice(predictor, predictor_set),
             seed=None if seed < 0 else seed,
             device=device,

@@ -17,30 +17,12 @@ Threat = Annotated[
         help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms or words."
     ),
 ]
-Radius = Annotated[
-    float | None, typer.Option(help="Ask only whether this radius (distance, or words) is certified.")
-]
-N0 = Annotated[int, typer.Option("--n0", help="Draws that choose the class.")]
-N = Annotated[int, typer.Option("--n", help="Draws that count its votes, at most.")]
-Alpha = Annotated[float, typer.Option(help="Probability that a certificate is wrong, for each input.")]
 Bound = Annotated[
     str | None,
     typer.Option(
         help="Bound, or several from the same votes: gaussian, renyi, pixeldp, composed (l2, linf, "
         "each-word); laplace (l1). The first is certified."
     ),
-]
-Adaptive = Annotated[bool, typer.Option("--adaptive", help="Stop drawing when the question is decided.")]
-TwoClass = Annotated[
-    bool, typer.Option("--two-class", help="Bound the runner-up by its own votes, for three classes or more.")
-]
-Substitutes = Annotated[
-    str | None,
-    typer.Option(help="Read an l2 radius as words: counter-fitted, wordnet, or a JSON file of synonyms."),
-]
-Antonyms = Annotated[
-    bool,
-    typer.Option("--antonyms/--no-antonyms", help="Count the antonyms that each certificate ignores."),
 ]
 Limit = Annotated[int, typer.Option(help="Certify only so many inputs (stratified).")]
 Seed = Annotated[

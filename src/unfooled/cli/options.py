@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from unfooled.cli.declared import Options
+from unfooled.data.inputs import Inputs
+
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
 
-# Which columns of a file are read.
-TextColumn = Annotated[str | None, typer.Option(help="Column with the text.")]
-PairColumn = Annotated[str | None, typer.Option(help="Column with the second text of a pair.")]
-LabelColumn = Annotated[str | None, typer.Option(help="Column with the label.")]
-
+INPUTS = Options(Inputs, leave_out=["texts", "pairs", "labels"])
 DefenceSettings = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),

@@ -9,19 +9,16 @@ import typer
 
 from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.declared import takes
+from unfooled.data.inputs import Inputs
 
 BAR = 40
 
 
+@takes(inputs=options.INPUTS)
 def repeat(
     run: options.Run,
-    task: Annotated[str | None, typer.Option(help="Named task (default: the run's own).")] = None,
-    data: Annotated[str | None, typer.Option(help="Labelled file, all rows of it; or hub:NAME.")] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column with the text, for --data.")] = None,
-    pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --data.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="Column with the label, for --data.")] = None,
-    encoding: Annotated[str, typer.Option(help="Character encoding of the file.")] = "utf-8",
-    split: Annotated[str, typer.Option(help="Split of a task: test, dev or train.")] = "test",
+    inputs: dict[str, Any],
     repeats: Annotated[int, typer.Option(help="Independent evaluations.")] = 100,
     limit: Annotated[int, typer.Option(help="Use only so many inputs (stratified).")] = 200,
     predictor: options.PredictorName = None,
@@ -44,24 +41,14 @@ def repeat(
 
     from unfooled.api.repeat import REPORT
     from unfooled.api.repeat import repeat as measure
-    from unfooled.data.inputs import Inputs
 
-    inputs = Inputs(
-        task=task,
-        data=data,
-        split=split,
-        text_column=text_column,
-        pair_column=pair_column,
-        label_column=label_column,
-        encoding=encoding,
-    )
     with Progress(
         TextColumn("repeats"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err
     ) as bar:
         shown = bar.add_task("repeats", total=None)
         report = measure(
             run,
-            inputs,
+            Inputs(**inputs),
             repeats=repeats,
             limit=limit,
             predictor=options.predictor_choice(predictor, set_),

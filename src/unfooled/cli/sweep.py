@@ -16,7 +16,6 @@ from unfooled.storage.config import TrainConfig, read_config
 
 @takes(training=Options(TrainConfig, leave_out=["seed"]))
 def sweep(
-    training: dict[str, Any],
     axes: Annotated[
         list[str] | None,
         typer.Argument(
@@ -33,6 +32,8 @@ def sweep(
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the runs and the table (default: runs/sweep).")
     ] = None,
+    *,
+    training: dict[str, Any],
     set_: options.DefenceSettings = None,
     config: Annotated[
         Path | None,

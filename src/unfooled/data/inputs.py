@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from unfooled.errors import DataError, UsageError, UserError
+from unfooled.settings import setting
 
 if TYPE_CHECKING:
     from unfooled.data.columns import Columns
@@ -33,15 +34,13 @@ class Inputs:
     Give one of ``task``, ``data`` (a CSV, TSV, JSONL or Parquet file, or ``hub:NAME``) and ``texts``.
     """
 
-    task: str | None = None
-    data: str | None = None
-    split: str = "test"
-    """test, dev or train, of a task; a file is used whole."""
-    text_column: str | None = None
-    pair_column: str | None = None
-    label_column: str | None = None
-    encoding: str = "utf-8"
-    """Of the file."""
+    task: str | None = setting(None, "Named task; the run's own if not given")
+    data: str | None = setting(None, "Labelled file, all rows of it; or hub:NAME")
+    split: str = setting("test", "Split of a task: test, dev or train; a file is used whole")
+    text_column: str | None = setting(None, "Column with the text, for --data")
+    pair_column: str | None = setting(None, "Column with the second text of a pair, for --data")
+    label_column: str | None = setting(None, "Column with the label, for --data")
+    encoding: str = setting("utf-8", "Character encoding of the file")
     texts: Sequence[str] | None = None
     pairs: Sequence[str] | None = None
     """The second text of each pair, with ``texts``."""
