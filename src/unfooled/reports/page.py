@@ -23,9 +23,11 @@ from markupsafe import Markup
 from unfooled import __version__
 from unfooled.records.evidence import Evidence
 from unfooled.reports.charts import Chart
+from unfooled.reports.drawings import drawing
 from unfooled.reports.formatting import duration, joined, percent, visible
 from unfooled.reports.section import slots
 from unfooled.reports.sections import SECTIONS
+from unfooled.reports.vega import spec
 
 Filled = list[dict[str, Any]]
 
@@ -67,7 +69,7 @@ def render(
         slots=slots(data),
         sections=sections,
         chart_id=lambda chart: ids[id(chart)],
-        charts={name: {"spec": one.spec, "slots": one.slots} for name, one in numbered.items()},
+        charts={name: {"spec": spec(one), "slots": one.slots} for name, one in numbered.items()},
         interactive=bool(library),
         script=script,
         policy=_policy(scripts, evaluates=bool(library)),
@@ -147,5 +149,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "duration": duration, "json_block": json_block}
+    environment.filters |= {
+        "percent": percent,
+        "duration": duration,
+        "drawing": drawing,
+        "json_block": json_block,
+    }
     return environment

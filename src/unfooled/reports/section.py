@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unfooled.records.evidence import Evidence
-from unfooled.reports import figures
+from unfooled.reports.svg import SLOTS
 
 Content = dict[str, Any] | None
 
@@ -24,4 +24,4 @@ class Section:
 
 def slots(data: Evidence) -> dict[str, int]:
     """The colour of each model, the same in every figure."""
-    return {model.name: index % figures.SLOTS + 1 for index, model in enumerate(data.models)}
+    return {model.name: index % SLOTS + 1 for index, model in enumerate(data.models)}

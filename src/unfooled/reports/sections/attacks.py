@@ -8,8 +8,8 @@ from typing import Any
 
 from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.evidence import Attack, Evidence, Model
-from unfooled.reports import charts, tables
-from unfooled.reports.point_figures import Value
+from unfooled.reports import tables
+from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table, TableCell
 
@@ -153,7 +153,7 @@ def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[Model | Non
     return None, None
 
 
-def _chart(data: Evidence, found: Sequence[tuple[Model, Attack]]) -> charts.Chart | None:
+def _chart(data: Evidence, found: Sequence[tuple[Model, Attack]]) -> Values | None:
     rows = []
     for model, one in sorted(found, key=lambda pair: pair[1].name):
         kinds = [(False, ""), (True, " re-verified")] if one.randomised else [(False, "")]
@@ -165,12 +165,11 @@ def _chart(data: Evidence, found: Sequence[tuple[Model, Attack]]) -> charts.Char
                 rows.append(Value(label, racc["value"], low, high, slots(data)[model.name]))
     if len(rows) < 2:
         return None
-    return charts.values(
+    return Values(
         "racc",
         "Right answers under each attack",
         rows,
-        across="RAcc",
-        percent=True,
+        Axis("RAcc", percent=True),
         note="With 95 % intervals.",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unfooled.records.evidence import Certified, Evidence, Model
-from unfooled.reports import charts, tables
+from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
     at_least,
@@ -19,7 +19,7 @@ from unfooled.reports.certified import (
     truth_known,
     useful_radius,
 )
-from unfooled.reports.figures import Series
+from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table
 
@@ -130,35 +130,30 @@ def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
     return Table(f"bounds-{threat}", caption, columns, rows)
 
 
-def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -> charts.Chart | None:
-    series, bands = [], {}
+def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -> Lines | None:
+    series = []
     radii = grid([one for _, one in found])
     if len(radii) < 2:
         return None
     for model, one in found:
         rows = [row for row in curve(one, radii) if row["value"] is not None]
         if rows:
-            series.append(
-                Series(model.name, [(row["radius"], row["value"]) for row in rows], slots(data)[model.name])
-            )
-            bands[model.name] = [tuple(row["interval"]) for row in rows]
+            points = [(row["radius"], row["value"]) for row in rows]
+            band = [(row["interval"][0], row["interval"][1]) for row in rows]
+            series.append(Series(model.name, points, slots(data)[model.name], band))
     if not series:
         return None
     counted = found[0][1].summary["unit"] == "words"
     known = truth_known([one for _, one in found])
     name = "Certified share" if known == "none" else "Certified accuracy"
-    return charts.lines(
+    return Lines(
         f"curve-{threat}",
         f"{name}, {sign(threat)}",
         series,
         over="radius",
-        across=f"radius ({found[0][1].summary['unit']})",
-        up=name.lower(),
-        percent=True,
-        zero=True,
+        x=Axis(f"radius ({found[0][1].summary['unit']})", least=1 if counted else 0),
+        y=Axis(name.lower(), percent=True, zero=True),
         steps=not counted,
-        least=1 if counted else 0,
-        bands=bands,  # type: ignore[arg-type]
         note={
             "all": "Right and provably so at this radius or more.",
             "some": "Right, where the truth is known, and provably kept at this radius or more.",
@@ -167,7 +162,7 @@ def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -
     )
 
 
-def _by_bound(model: Model, one: Certified) -> charts.Chart | None:
+def _by_bound(model: Model, one: Certified) -> Lines | None:
     names = list(one.summary["by_bound"])
     radii = sorted({radius for bound in names for radius in grid([one], bound)})
     if len(radii) < 2:
@@ -176,15 +171,15 @@ def _by_bound(model: Model, one: Certified) -> charts.Chart | None:
         Series(bound, [(row["radius"], row["value"]) for row in curve(one, radii, bound)], slot)
         for slot, bound in enumerate(names, start=1)
     ]
-    return charts.lines(
+    return Lines(
         f"bounds-{one.threat}-{model.name}",
         f"{model.name}: bounds on the same votes, {sign(one.threat)}",
         series,
         over="radius",
-        across=f"radius ({one.summary['unit']})",
-        up="certified accuracy" if one.summary["labelled"] else "certified share",
-        percent=True,
-        zero=True,
+        x=Axis(f"radius ({one.summary['unit']})"),
+        y=Axis(
+            "certified accuracy" if one.summary["labelled"] else "certified share", percent=True, zero=True
+        ),
         steps=one.summary["unit"] != "words",
     )
 

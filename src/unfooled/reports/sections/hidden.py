@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from unfooled.records.evidence import Evidence, Model
-from unfooled.reports import charts, tables
-from unfooled.reports.figures import SLOTS, Series
-from unfooled.reports.point_figures import Point
+from unfooled.reports import tables
+from unfooled.reports.charts import Axis, Lines, Point, Scatter, Series
 from unfooled.reports.section import Content, Section
+from unfooled.reports.svg import SLOTS
 from unfooled.reports.tables import Column, Table
 
 KINDS = ("clean", "fickle", "obstinate")
@@ -23,7 +23,7 @@ def content(data: Evidence) -> Content:
     models = [model for model in data.models if model.representations]
     drift = [(model, one) for model in models for one in (model.representations or {}).get("drift", ())]
     drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, *measure))]
-    maps = [chart for model in models if (chart := _map(model))]
+    maps = [found for model in models if (found := _map(model))]
     if not drift and not maps:
         return None
     notes = [
@@ -34,29 +34,22 @@ def content(data: Evidence) -> Content:
     return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps, "notes": notes}
 
 
-def _drift_chart(
-    drift: list[tuple[Model, dict[str, Any]]], key: str, title: str, up: str
-) -> charts.Chart | None:
+def _drift_chart(drift: list[tuple[Model, dict[str, Any]]], key: str, title: str, up: str) -> Lines | None:
     if not drift:
         return None
     # Models of different depth share one axis, that of the deepest.
     layers = max((list((model.representations or {})["layers"]) for model, _ in drift), key=len)
-    series, bands = [], {}
-    for number, (model, one) in enumerate(drift):
-        name = f"{model.name} · {one['attack']}"
-        series.append(Series(name, list(enumerate(map(float, one[key]))), number % SLOTS + 1))
-        if one.get(f"{key}_interval"):
-            bands[name] = [tuple(pair) for pair in one[f"{key}_interval"]]
-    whole = bands if len(bands) == len(series) else None
-    return charts.lines(
-        f"drift-{key}",
-        title,
-        series,
-        over="layer",
-        up=up,
-        names=layers,
-        bands=whole,  # type: ignore[arg-type]
-    )
+    banded = all(one.get(f"{key}_interval") for _, one in drift)
+    series = [
+        Series(
+            f"{model.name} · {one['attack']}",
+            list(enumerate(map(float, one[key]))),
+            number % SLOTS + 1,
+            [(low, high) for low, high in one[f"{key}_interval"]] if banded else (),
+        )
+        for number, (model, one) in enumerate(drift)
+    ]
+    return Lines(f"drift-{key}", title, series, over="layer", x=Axis(names=layers), y=Axis(up))
 
 
 def _table(drift: list[tuple[Model, dict[str, Any]]]) -> Table:
@@ -92,7 +85,7 @@ def _at(one: dict[str, Any], key: str, place: int) -> tables.TableCell:
     return tables.mean(found)
 
 
-def _map(model: Model) -> charts.Chart | None:
+def _map(model: Model) -> Scatter | None:
     found = (model.representations or {}).get("map") or {}
     ordered = sorted(found.get("points", ()), key=lambda point: (KINDS.index(point["kind"]), point["label"]))
     if not ordered:
@@ -104,12 +97,12 @@ def _map(model: Model) -> charts.Chart | None:
         for label, point in zip(labels, ordered, strict=True)
     ]
     first, second = (f" ({share:.0%} of the variance)" for share in found["explained"][:2])
-    return charts.scatter(
+    return Scatter(
         f"map-{model.name}",
         f"{model.name}: final states",
         points,
-        across=f"first component{first}",
-        up=f"second component{second}",
+        x=Axis(f"first component{first}"),
+        y=Axis(f"second component{second}"),
         named=False,
         note=f"{found['method']}." if found.get("method") else "",
     )

@@ -6,8 +6,8 @@ A defence that only stops listening looks robust; one point a model, as in Chen 
 from __future__ import annotations
 
 from unfooled.records.evidence import Evidence
-from unfooled.reports import charts, tables
-from unfooled.reports.point_figures import Point
+from unfooled.reports import tables
+from unfooled.reports.charts import Axis, Point, Scatter
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.sections.attacks import attack_table, notes
 from unfooled.reports.tables import Column, Table
@@ -62,7 +62,7 @@ def _table(data: Evidence) -> Table:
     return Table("obstinacy", caption, columns, rows).without_empty_columns()
 
 
-def _chart(data: Evidence) -> charts.Chart | None:
+def _chart(data: Evidence) -> Scatter | None:
     points = []
     for model in data.models:
         fickle = max(model.of_goal("fickle"), key=lambda one: one.rate("asr")["value"], default=None)
@@ -75,13 +75,12 @@ def _chart(data: Evidence) -> charts.Chart | None:
             )
     if not points:
         return None
-    return charts.scatter(
+    return Scatter(
         "fickle-obstinate",
         "Fickle against obstinate",
         points,
-        across="fickle ASR (meaning kept)",
-        up="obstinate ASR (meaning changed)",
-        percent=(True, True),
+        x=Axis("fickle ASR (meaning kept)", percent=True),
+        y=Axis("obstinate ASR (meaning changed)", percent=True),
         note="Towards the lower left is better on both. With 95 % intervals.",
     )
 

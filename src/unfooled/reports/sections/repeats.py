@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from unfooled.records.evidence import Evidence, Model
-from unfooled.reports import charts, tables
-from unfooled.reports.point_figures import Value
+from unfooled.reports import tables
+from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table, TableCell
 from unfooled.statistics.spread import spread
@@ -147,7 +147,7 @@ def _racc_of(attack: str) -> Callable[[Model], float | None]:
     return measure
 
 
-def _chart(data: Evidence, models: Sequence[Model]) -> charts.Chart | None:
+def _chart(data: Evidence, models: Sequence[Model]) -> Values | None:
     rows = []
     for model in models:
         found = model.repeated or {}
@@ -157,12 +157,11 @@ def _chart(data: Evidence, models: Sequence[Model]) -> charts.Chart | None:
             rows.append(Value(model.name, accuracy["median"], slot=slot, marks=marks))
     if not rows:
         return None
-    return charts.values(
+    return Values(
         "repeats",
         "Accuracy over repeated evaluations",
         rows,
-        across="accuracy",
-        percent=True,
+        Axis("accuracy", percent=True),
         note="Each tick is one evaluation of all inputs; the dot is their median.",
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from unfooled.records.evidence import Evidence
-from unfooled.reports import charts
-from unfooled.reports.figures import Series
+from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import Content, Section, slots
 
 CURVES = (("Training loss", "losses", False), ("Dev accuracy", "dev", True))
@@ -19,7 +18,7 @@ def content(data: Evidence) -> Content:
             if len(getattr(run, name)) > 1
         ]
         if series:
-            drawn.append(charts.lines(name, title, series, over="epoch", percent=percent))
+            drawn.append(Lines(name, title, series, over="epoch", y=Axis(percent=percent)))
     best = [(run, *max(run.dev, key=lambda point: point[1])) for run in data.runs if run.dev]
     return {"charts": drawn, "best": best} if drawn or best else None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unfooled.records.evidence import Attack, Evidence, Model
-from unfooled.reports import charts, figures, tables
+from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
     at_least,
@@ -17,9 +17,10 @@ from unfooled.reports.certified import (
     truth_known,
     useful_radius,
 )
-from unfooled.reports.point_figures import Point
+from unfooled.reports.charts import Axis, Point, Scatter
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.sentences import spoken, under_attack
+from unfooled.reports.svg import accuracy_bar
 from unfooled.reports.tables import Column, Table, TableCell
 
 
@@ -121,7 +122,7 @@ def _clean(model: Model, slot: int) -> TableCell:
         return tables.share(first.summary["sacc"], "on the attacked inputs") if first else tables.NOTHING
     silent = f"no answer to {run.abstained:,} of {run.examples:,}" if run.abstained else ""
     found = {"value": run.accuracy, "interval": (run.low, run.high), "n": run.examples}
-    bar = figures.accuracy_bar(run.accuracy, run.low, run.high, reference=run.majority, slot=slot)
+    bar = accuracy_bar(run.accuracy, run.low, run.high, reference=run.majority, slot=slot)
     return replace(tables.share(found, silent), figure=bar)
 
 
@@ -140,7 +141,7 @@ def _caption(data: Evidence) -> str:
     return ". ".join(parts) + "."
 
 
-def _cost_chart(data: Evidence) -> charts.Chart | None:
+def _cost_chart(data: Evidence) -> Scatter | None:
     points = []
     for model in data.models:
         worst = model.worst(verified=False)
@@ -152,14 +153,12 @@ def _cost_chart(data: Evidence) -> charts.Chart | None:
             )
     if len(points) < 2:
         return None
-    return charts.scatter(
+    return Scatter(
         "cost",
         "Robustness against cost",
         points,
-        across="forward passes an answer",
-        up="right under the worst attack",
-        percent=(False, True),
-        log=True,
+        x=Axis("forward passes per answer", log=True),
+        y=Axis("right under the worst attack", percent=True),
         note="Higher is more robust, further left is cheaper. As attacked, with 95 % intervals.",
     )
 
