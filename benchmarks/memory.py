@@ -22,7 +22,26 @@ VICTIM = """
 def scores(texts):
     return [[0.9, 0.1] if "bad" in text else [0.2, 0.8] for text in texts]
 """
-WORDS = "the film is a story of people who lived in some place and found what they wanted there".split()
+WORDS = [
+    "the",
+    "film",
+    "is",
+    "a",
+    "story",
+    "of",
+    "people",
+    "who",
+    "lived",
+    "in",
+    "some",
+    "place",
+    "and",
+    "found",
+    "what",
+    "they",
+    "wanted",
+    "there",
+]
 
 
 def main() -> None:

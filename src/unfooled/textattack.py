@@ -103,20 +103,22 @@ class _Here:
     def __init__(self, run: str | os.PathLike[str], device: str, seed: int | None) -> None:
         try:
             from unfooled.api.load import load
+            from unfooled.models import as_text
         except ImportError as error:
             raise WrapperError(
                 f"unfooled cannot load a run in this environment ({error}). Name the interpreter of one "
                 "where it is installed: ModelWrapper(run, python='…/bin/python')."
             ) from error
         self.classifier = load(Path(run), device=device)
+        self.text = as_text(self.classifier.model)
         self.seed = seed
 
     def info(self) -> dict[str, Any]:
-        text = self.classifier.model
+        text = self.text
         return {
             "protocol": PROTOCOL,
             "labels": list(self.classifier.labels),
-            "randomised": self.classifier.predictor.describe()["name"] != "plain",
+            "randomised": self.classifier.predictor.randomised,
             "max_length": text.max_length,
             "pad_token_id": text.tokenizer.pad_token_id,
             # What TextAttack's A2T reads: its limit is two less.
@@ -127,7 +129,7 @@ class _Here:
         return self.classifier.model.module
 
     def tokenizer(self, info: dict[str, Any]) -> Any:
-        return self.classifier.model.tokenizer
+        return self.text.tokenizer
 
     def scores(self, inputs: Sequence[Any]) -> list[list[float]]:
         texts, pairs = _columns(inputs)
@@ -139,15 +141,14 @@ class _Here:
         ]
 
     def gradient(self, text: Any) -> dict[str, Any]:
-        classifier = self.classifier.model
-        classifier.module.eval()
-        encoded = classifier.encode(*_columns([text]))
-        gradient, _ = classifier.gradient(classifier.batch(encoded))
+        self.text.evaluating()
+        encoded = self.text.encode(*_columns([text]))
+        gradient, _ = self.text.gradient(self.text.batch(encoded))
         return {"ids": list(encoded[0].ids), "gradient": gradient[0].float().cpu().tolist()}
 
     def tokens(self, inputs: Sequence[Any]) -> list[list[str]]:
-        tokenizer = self.classifier.model.tokenizer
-        encoded = self.classifier.model.encode(*_columns(inputs))
+        tokenizer = self.text.tokenizer
+        encoded = self.text.encode(*_columns(inputs))
         return [tokenizer.convert_ids_to_tokens(list(item.ids)) for item in encoded]
 
     def close(self) -> None:

@@ -12,14 +12,12 @@ import pytest
 
 import unfooled
 from tiny_models import TEXTS, tiny_classifier
-from unfooled.api import certify as certify_module
 from unfooled.api.certify import certify
 from unfooled.api.certify_work import CertifyProgress, read_certificates
 from unfooled.api.load import load, save
-from unfooled.api.victim import classifier_identity
+from unfooled.certificates import certifier
 from unfooled.certificates.distances import distances
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.certificates.smoothing import embedding_table
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TextModel
@@ -142,7 +140,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
     def never(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("sampled again")
 
-    monkeypatch.setattr(certify_module, "sample_votes", never)
+    monkeypatch.setattr(certifier, "sample_votes", never)
     assert certify(run, inputs=Inputs(data=data), **QUICK).certificates == report.certificates
 
 
@@ -305,7 +303,7 @@ def test_a_secret_seed_is_kept_for_those_who_go_on(run: Path) -> None:
 def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, seen = str(run.parent / "rows.csv"), list[int]()
     for version in (2, 3):
-        monkeypatch.setattr(certify_module, "CODE_VERSION", version)
+        monkeypatch.setattr(certifier, "CODE_VERSION", version)
         first: list[int] = []
         certify(run, inputs=Inputs(data=data), on_progress=lambda p, f=first: f.append(p.done), **QUICK)
         seen.append(first[0])
@@ -315,9 +313,9 @@ def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: p
 def test_the_same_weights_in_another_architecture_are_another_classifier(run: Path, model: TextModel) -> None:
     other = tiny_classifier("bert", labels=2, seed=3, num_attention_heads=2)
     other.module.load_state_dict(model.module.state_dict())
-    same, changed = (classifier_identity(deployed(one, NOISY)) for one in (model, other))
+    same, changed = (deployed(one, NOISY).identity() for one in (model, other))
     assert same["weights"] == changed["weights"] and same["architecture"] != changed["architecture"]
-    assert classifier_identity(load(run, device="cpu"))["architecture"] == same["architecture"]
+    assert load(run, device="cpu").identity()["architecture"] == same["architecture"]
 
 
 def test_all_bounds_come_from_the_same_votes(model: TextModel) -> None:
@@ -340,7 +338,7 @@ def test_a_radius_is_read_as_substitutions_with_as_many_tokens(model: TextModel,
         sampling=Sampling(n=2000),
         reading=Reading(substitutes=table, antonyms=False),
     )
-    vectors = embedding_table(model)
+    vectors = model.embedding_table()
 
     def ids(text: str) -> tuple[int, ...]:
         return model.encode([text])[0].ids
@@ -392,5 +390,5 @@ def test_antonyms_inside_the_certificate_are_counted(model: TextModel) -> None:
 def test_embedding_table_is_what_the_model_reads(model: TextModel) -> None:
     batch = model.batch(model.encode(["a good film"]))
     np.testing.assert_array_equal(
-        embedding_table(model)[batch.ids[0].numpy()], model.start(batch)[0].detach().numpy()
+        model.embedding_table()[batch.ids[0].numpy()], model.start(batch)[0].detach().numpy()
     )

@@ -18,7 +18,6 @@ from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.certificates.distances import distances
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.certificates.smoothing import embedding_table
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.substitution import load_table
 from unfooled.lexicon.tagger import Tag
@@ -182,7 +181,7 @@ def test_a_ball_read_as_words_holds(near: Path) -> None:
     report = certify(clf, alike, sampling=Sampling(n=3000), reading=Reading(str(near), False))
     best = [one for one in report if one.words_covered]
     assert len(best) >= 6 and {one.label for one in best} == {"down", "up"}
-    vectors, victim = embedding_table(model), Recording(clf)
+    vectors, victim = model.embedding_table(), Recording(clf)
 
     def flipped(before: str, after: str) -> bool:
         """Of the majority over all noise: what the vote of a few draws says may be luck."""

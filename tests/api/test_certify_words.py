@@ -15,7 +15,6 @@ from tiny_models import tiny_classifier, tiny_model
 from unfooled.api.certify import certify
 from unfooled.certificates.distances import distances, words_covered
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.smoothing import embedding_table
 from unfooled.certificates.word_reader import WordReader, written
 from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.models import TextModel
@@ -41,7 +40,7 @@ def joining() -> TextModel:
 
 def reader_of(text: TextModel, table: SubstitutionTable | None, antonyms: Any = None) -> WordReader:
     deployed = Classifier(text, LOUD, labels=["down", "up"])
-    return WordReader(deployed, substitutes=table, antonyms=antonyms)
+    return WordReader(deployed.model, substitutes=table, antonyms=antonyms)
 
 
 CASES = {
@@ -58,7 +57,7 @@ def test_any_covered_number_of_simultaneous_substitutions_lies_inside_the_ball(n
     """Every choice of chunks, of one word in each, and of its written forms: tokenised again as a whole."""
     model = joining() if name == "joining" else tiny_classifier("bert", labels=2)
     synonyms, text = CASES[name]
-    table, vectors = SubstitutionTable.of(synonyms), embedding_table(model)
+    table, vectors = SubstitutionTable.of(synonyms), model.embedding_table()
     (item,) = model.encode([text])
     moves = sorted(reader_of(model, table).largest_moves(item), reverse=True)
     assert len(moves) >= 3 and all(math.isfinite(move) for move in moves)
@@ -125,7 +124,7 @@ def test_a_substitute_is_measured_as_listed_and_in_the_case_of_the_word(
     assert set(written(word, "her")) == expected
     model = joining()
     (item,) = model.encode([f"a {word} film"])
-    vectors = embedding_table(model)
+    vectors = model.embedding_table()
     far = [
         distances(vectors, item.ids, [other.ids])[0]
         for form in expected
@@ -171,7 +170,7 @@ def test_antonyms_inside_the_certificate_are_counted(monkeypatch: pytest.MonkeyP
     )
     certified = [one for one in loud if one.status == "certified"]
     assert certified
-    vectors = embedding_table(model)
+    vectors = model.embedding_table()
     for one in certified:
         expected = []
         for before in one.texts[0].split():

@@ -22,7 +22,6 @@ from unfooled.cli import main
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UserError
 from unfooled.predictors import Classifier, make_predictor
-from unfooled.predictors.randomness import is_random
 from unfooled.statistics.spread import histogram, repeat_statistics
 
 NOISE = {"sigma": 1.0, "masked_tokens": 1, "first_votes": 2, "second_votes": 3}
@@ -222,7 +221,7 @@ def test_deterministic_predictor_is_measured_once_and_said_not_to_vary(
 def test_predictor_varies_if_it_draws_noise_or_masks(
     name: str, settings: dict[str, Any], varies: bool
 ) -> None:
-    assert is_random(make_predictor(name, settings).describe()) is varies
+    assert make_predictor(name, settings).randomised is varies
 
 
 def test_command_shows_the_numbers_and_a_histogram(

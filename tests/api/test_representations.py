@@ -19,7 +19,6 @@ from unfooled.api.attack_work import JOURNAL, TABLE
 from unfooled.api.attack_work import REPORT as ATTACK
 from unfooled.api.load import load, save, wrap
 from unfooled.api.represent import REPORT, represent
-from unfooled.api.victim import classifier_identity
 from unfooled.attacks.tools import Tools
 from unfooled.cli import app
 from unfooled.data.inputs import Inputs
@@ -63,7 +62,7 @@ def write_attack(
         folder / ATTACK,
         {
             "recipe": {"name": recipe, "goal": goal},
-            "victim": {"weights": classifier_identity(load(on or run, device="cpu"))["weights"]},
+            "victim": {"weights": load(on or run, device="cpu").identity()["weights"]},
             "labels": list(LABELS),
             "summary": {},
             "journal": {"examples": [["key", outcome.row] for outcome in outcomes]},

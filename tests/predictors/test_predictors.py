@@ -55,8 +55,7 @@ def test_answers_do_not_depend_on_the_batch(
     together = predictor.decide(bert, encoded, seed=5)
     alone = [predictor.decide(bert, [item], seed=5)[0] for item in encoded]
     backwards = predictor.decide(bert, encoded[::-1], seed=5)[::-1]
-    for module in ("predictors.ballots", "predictors.saliency", "hub.batches"):
-        monkeypatch.setattr(f"unfooled.{module}.tokens_per_batch", lambda device: 40)
+    monkeypatch.setattr(TextModel, "batch_size", 40)
     small_batches = predictor.decide(bert, encoded, seed=5)
     monkeypatch.setattr("torch.get_num_threads", lambda: 3)
     side_by_side = predictor.decide(bert, encoded, seed=5)

@@ -1,4 +1,4 @@
-"""What is certified: the inputs of a task or file, given texts, and the table their words are read by."""
+"""What is certified: the inputs of a task or file, or given texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from unfooled.api.certify_work import Item, refusal
 from unfooled.api.load_inputs import load_inputs
-from unfooled.certificates.smoothing import Chosen
 from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
 
 if TYPE_CHECKING:
-    from unfooled.lexicon.substitution import SubstitutionTable
     from unfooled.predictors import Classifier
 
 
@@ -33,28 +31,11 @@ def labelled_items(
 
 def given_items(classifier: Classifier, inputs: Inputs) -> list[Item]:
     """The given texts; unlike in attacks, their labels need not be known."""
-    first, second = classifier.checked(inputs.texts or (), inputs.pairs)
+    first = classifier.checked(inputs.texts or (), inputs.pairs)
     if not first:
         raise UsageError("There is no text to certify.")
     labels: list[str | None] = [None] * len(first)
     if inputs.labels is not None:
         numbers = label_numbers(classifier.labels, inputs.labels, texts=len(first))
         labels = [classifier.labels[number] for number in numbers]
-    return [
-        Item(number, (text,) if second is None else (text, second[number]), labels[number])
-        for number, text in enumerate(first)
-    ]
-
-
-def substitutes_of(chosen: Chosen, named: str | None) -> SubstitutionTable | None:
-    """The table of the threat, or the one that reads an l2 radius as words."""
-    own = chosen.table()
-    if named is None or own is not None:
-        if named is not None:
-            raise UsageError("--substitutes is for l2; the threat synonyms has --predictor-set table=….")
-        return own
-    if chosen.threat != "l2":
-        raise UsageError(f"--substitutes reads an l2 radius as words; --threat {chosen.threat} has none.")
-    from unfooled.lexicon.substitution import load_table
-
-    return load_table(named)
+    return [Item(number, own, labels[number]) for number, own in enumerate(first)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,12 @@ def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
     key = fingerprint({"secret seed": conditions})
     journal.add(key, 0, {"seed": secrets.randbits(63)})  # the one that is there stays
     return int(journal.read(key)[0]["seed"])
+
+
+def completed(certificate: Certificate, item: Item) -> Certificate:
+    """With the row of its input and, if that is known, whether it is right."""
+    found = replace(certificate, row=item.row)
+    return found if item.truth is None else found.with_truth(item.truth)
 
 
 def refusal(item: Item, threat: str, message: str) -> Certificate:

@@ -16,7 +16,7 @@ from unfooled.errors import UserError
 from unfooled.files import read_json, write_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import open_model, open_tokenizer, quiet
-from unfooled.models import TextModel
+from unfooled.models import TextModel, as_text
 from unfooled.predictors import Classifier, make_predictor
 
 FORMAT = 1
@@ -69,7 +69,7 @@ def save(classifier: Classifier, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with quiet():
             classifier.model.module.save_pretrained(folder, safe_serialization=True)
-            classifier.model.tokenizer.save_pretrained(folder)
+            as_text(classifier.model).tokenizer.save_pretrained(folder)
         # Weights are written through a private temporary file; who may read the rest may read them.
         for weights in folder.glob("*.safetensors"):
             weights.chmod((folder / "config.json").stat().st_mode)
@@ -84,7 +84,7 @@ def save(classifier: Classifier, folder: Path) -> None:
             "predictor": classifier.predictor.describe(),
             "task": classifier.task,
             "labels": list(classifier.labels),
-            "max_length": classifier.model.max_length,
+            "max_length": as_text(classifier.model).max_length,
         },
     )
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled import __version__
 from unfooled.api.load_inputs import load_inputs
-from unfooled.api.victim import classifier_identity, open_classifier
+from unfooled.api.victim import open_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.files import write_json
-from unfooled.predictors.randomness import is_random
 from unfooled.records.repeat_report import RepeatReport
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
@@ -55,6 +54,7 @@ def repeat(
 
     >>> repeat("runs/rsmi", repeats=100).summary["accuracy"]["std"]
     """
+    from unfooled.models import as_text
     from unfooled.predictors.override import with_predictor
 
     for name, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
@@ -63,9 +63,9 @@ def repeat(
     own, run = open_classifier(classifier, device=device)
     opened = with_predictor(own, predictor)
     found = load_inputs(opened, run, as_inputs(inputs), limit=limit)
-    encoded = opened.model.encode(found.texts, found.pairs)
+    encoded = as_text(opened.model).encode(found.texts, found.pairs)
     # What cannot vary is measured once.
-    needed = repeats if is_random(opened.predictor.describe()) else 1
+    needed = repeats if opened.predictor.randomised else 1
     folder = (None if run is None else run / "repeats") if out is None else Path(out)
     name = str(run) if run else f"a classifier ({opened.defence})"
     key = _conditions(opened, encoded, found, seed)
@@ -113,7 +113,7 @@ def _report(
     repeats: int,
 ) -> RepeatReport:
     description = classifier.predictor.describe()
-    varies = is_random(description)
+    varies = classifier.predictor.randomised
     results = [done[number] for number in sorted(done)]
     answers = [result["answers"] for result in results] * (1 if varies else repeats)
     statistics = repeat_statistics(inputs.labels, answers, classifier.labels)
@@ -140,7 +140,7 @@ def _conditions(classifier: Classifier, encoded: Sequence[Encoded], inputs: Labe
     return fingerprint(
         {
             "unfooled": __version__,
-            "classifier": classifier_identity(classifier),
+            "classifier": classifier.identity(),
             "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
             "seed": seed,
         }

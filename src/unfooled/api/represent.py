@@ -65,6 +65,7 @@ def represent(
     >>> represent("runs/plain")["drift"][0]["l2"]     # one number a layer
     """
     from unfooled.api.load import load
+    from unfooled.models import as_text
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, got {limit}.")
@@ -84,7 +85,10 @@ def represent(
         "format": FORMAT,
         "run": str(run),
         "state": kind,
-        "layers": ["embeddings", *(f"block {number}" for number in range(1, classifier.model.depth + 1))],
+        "layers": [
+            "embeddings",
+            *(f"block {number}" for number in range(1, as_text(classifier.model).depth + 1)),
+        ],
         "limit": limit,
         "drift": [_drift(one, states) for one in found if one.successes],
         "without_successes": [one.name for one in found if not one.successes],
@@ -110,9 +114,7 @@ def _own_attacks(run: Path) -> list[Path]:
 def _read(
     run: Path, classifier: Classifier, folders: Sequence[Path], *, limit: int | None, named: bool
 ) -> list[Attacked]:
-    from unfooled.api.victim import classifier_identity
-
-    weights = classifier_identity(classifier)["weights"]
+    weights = classifier.identity()["weights"]
     reports = [read_attack(folder) for folder in folders]
     recipes = [report.about["recipe"]["name"] for report in reports]
     found = []
@@ -143,18 +145,22 @@ def _texts(attack: Attacked) -> list[Texts]:
 
 def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, str]:
     """The state of every text after every layer, and which state it is; equal texts are computed once."""
+    from unfooled.models import as_text
+
     distinct = list(dict.fromkeys(texts))
     if len({len(text) for text in distinct}) > 1:
         raise UsageError(
             "The attacks differ in kind: some changed single texts, others pairs. Name one kind."
         )
+    text = as_text(classifier.model)
     encoded: list[Encoded] = []
     if distinct:
         first, *second = (list(column) for column in zip(*distinct, strict=True))
         # A run for pairs refuses attacks on single texts, and the other way round.
-        encoded = classifier.model.encode(*classifier.checked(first, second[0] if second else None))
+        checked = classifier.checked(first, second[0] if second else None)
+        encoded = text.encode(*(list(column) for column in zip(*checked, strict=True)))
     mean = any(item.maskable[0] for item in encoded)
-    found = _forward(classifier.model, encoded, mean=mean)
+    found = _forward(text, encoded, mean=mean)
     return dict(zip(distinct, found, strict=True)), "mean of tokens" if mean else "first token"
 
 
@@ -176,7 +182,9 @@ def _forward(text: TextModel, encoded: Sequence[Encoded], *, mean: bool) -> list
             return [[layer[place] for layer in layers] for place in range(len(chunk))]
 
     lengths = [len(item) for item in encoded]
-    return map_by_length(states_of, lengths, balanced(sum(lengths), text.device), text.device)
+    return map_by_length(
+        states_of, lengths, balanced(sum(lengths), text.batch_size, text.device), text.device
+    )
 
 
 def _drift(attack: Attacked, states: States) -> dict[str, Any]:

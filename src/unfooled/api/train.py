@@ -27,7 +27,7 @@ from unfooled.errors import UsageError
 from unfooled.files import write_json, write_text
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
-from unfooled.models import Encoded, TextModel
+from unfooled.models import Encoded, TextModel, as_text
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.card import model_card
@@ -134,7 +134,7 @@ def load_data(config: TrainConfig) -> TaskData:
 
 def evaluate_split(classifier: Classifier, split: Any, *, seed: int = 0) -> dict[str, Any]:
     """Clean metrics of a split, through the predictor that is deployed."""
-    return _evaluate(classifier, _encode(classifier.model, split), list(split["label"]), seed)
+    return _evaluate(classifier, _encode(as_text(classifier.model), split), list(split["label"]), seed)
 
 
 def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], seed: int) -> dict[str, Any]:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,17 +19,6 @@ from unfooled.files import writable
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
     from unfooled.predictors.override import PredictorChoice
-
-_NOT_ARCHITECTURE = {
-    "architectures",
-    "dtype",
-    "id2label",
-    "label2id",
-    "name_or_path",
-    "torch_dtype",
-    "transformers_version",
-    "use_cache",
-}
 
 
 @dataclass(frozen=True)
@@ -103,23 +90,7 @@ def _of_classifier(
         )
     classifier = with_predictor(classifier, predictor)
     name = writable(run) if run else f"a classifier ({classifier.defence})"
-    return Target(ClassifierVictim(classifier), name, classifier_identity(classifier), classifier, run)
-
-
-def classifier_identity(classifier: Classifier) -> dict[str, Any]:
-    """Which classifier it is: whatever its answers depend on."""
-    text = classifier.model
-    return {
-        "kind": "classifier",
-        "weights": _weights(text.module),
-        "architecture": _architecture(text.module),
-        "tokenizer": _digest(text.tokenizer.backend_tokenizer.to_str().encode()),
-        "max_length": text.max_length,
-        "labels": list(classifier.labels),
-        "predictor": classifier.predictor.describe(),
-        "device": text.device.type,
-        "bf16": text.bf16,
-    }
+    return Target(ClassifierVictim(classifier), name, classifier.identity(), classifier, run)
 
 
 def _of_victim(victim: Victim) -> Target:
@@ -131,28 +102,3 @@ def _of_victim(victim: Victim) -> Target:
         # is: another one may look the same.
         identity["unknown"] = secrets.token_hex(8)
     return Target(victim, name, identity, Reader(tuple(victim.labels)))
-
-
-def _weights(model: Any) -> str:
-    """SHA-256 over the names and values of all weights."""
-    import torch
-
-    digest = hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
-        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
-
-
-def _architecture(model: Any) -> str:
-    """SHA-256 of what the same weights are computed by: heads, activations, …, not names and versions."""
-    told = {
-        key: value
-        for key, value in model.config.to_dict().items()
-        if key not in _NOT_ARCHITECTURE and not key.startswith("_")
-    }
-    return _digest(json.dumps([type(model).__name__, told], sort_keys=True, default=str).encode())
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -10,30 +10,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unfooled.certificates.radii import BOUNDS, Radii, masking_radii, noise_radii, synonym_radii
-from unfooled.certificates.smoother import Smoother
-from unfooled.certificates.threats import TEXT
-from unfooled.certificates.token_ids import check_tokenizer, marker_inside
+from unfooled.certificates.threats import find_threat
+from unfooled.certificates.token_ids import check_model, check_tokenizer, marker_inside
 from unfooled.errors import UsageError
+from unfooled.models import EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.smoothing import (
-    ESTIMATE,
     SELECT,
     CertifiedMasked,
     EmbeddingNoise,
+    LabelSampler,
     RandomWordMask,
     SynonymVote,
     Transformation,
 )
+from unfooled.predictors.smoothing.word_masking import MaskedWordsSampler
 from unfooled.predictors.vote import Vote
 from unfooled.settings import choose
+from unfooled.words.word import WORD
 
 if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
-    from unfooled.models import Encoded, TextModel
     from unfooled.predictors import Classifier
 
 TRAINED_FOR = {
@@ -58,9 +56,12 @@ class Chosen:
     instead: str = ""
     """The predictor that the certificates are about, if it is not the one of the classifier."""
 
+    kind: str = "text"
+    """What the model reads."""
+
     @property
-    def at_embeddings(self) -> bool:
-        """Whether the noise is at the embeddings, so that these alone may tell the model what it reads."""
+    def at_start(self) -> bool:
+        """Whether the noise is at the model's start, so that this alone may tell the model what it reads."""
         return isinstance(self.transformation, EmbeddingNoise | CertifiedMasked)
 
     @property
@@ -69,57 +70,52 @@ class Chosen:
 
     def describe(self) -> dict[str, Any]:
         settings = asdict(self.transformation)  # type: ignore[call-overload]
-        name = getattr(self.transformation, "name", "embedding-noise")
-        return {"name": name, **_smoothing(settings)}
+        unnamed = "embedding-noise" if self.kind == "text" else "noise"
+        return {"name": getattr(self.transformation, "name", unnamed), **_smoothing(settings)}
 
     def table(self) -> SubstitutionTable | None:
         """The substitutes of a synonym certificate."""
         return self.transformation.substitutes() if isinstance(self.transformation, SynonymVote) else None
 
-    def smoother(self, classifier: Classifier, encoded: Sequence[Encoded], *, seed: int) -> Smoother:
-        """The draws of these texts."""
-        select, estimate = (
-            self.transformation.sampler(classifier.model, encoded, seed=seed, purpose=purpose)
-            for purpose in (SELECT, ESTIMATE)
-        )
-        return Smoother(select, estimate, classifier.model.num_labels, len(encoded))
+    def sampler(self, model: Model, encoded: Sequence[EncodedInput], *, seed: int) -> LabelSampler:
+        """Draws that choose the class; ``again(ESTIMATE)`` gives those that count its votes."""
+        return self.transformation.sampler(model, encoded, seed=seed, purpose=SELECT)
 
-    def radii_of(self, classifier: Classifier, encoded: Sequence[Encoded]) -> Callable[[int], Radii]:
+    def radii_of(
+        self, model: Model, encoded: Sequence[EncodedInput], sampler: LabelSampler
+    ) -> Callable[[int], Radii]:
         """The radius functions of each input."""
         what = self.transformation
-        if isinstance(what, RandomWordMask):
-            from unfooled.predictors.smoothing import WordAssembler
-
-            totals = [
-                len(words) for words in WordAssembler(classifier.model).read([e.texts for e in encoded])
-            ]
-            return lambda number: masking_radii(totals[number], what.kept_words(totals[number]))
+        if isinstance(sampler, MaskedWordsSampler):
+            return lambda number: masking_radii(sampler.total[number], sampler.kept[number])
         if isinstance(what, SynonymVote):
-            from unfooled.words.word import WORD
-
-            table = what.substitutes()
+            table, texts = what.substitutes(), [item.texts for item in as_texts(encoded)]
 
             def of_words(number: int) -> Radii:
-                words = [match[0] for text in encoded[number].texts for match in WORD.finditer(text)]
+                words = [match[0] for text in texts[number] for match in WORD.finditer(text)]
                 # Words that nothing may replace are no words to certify: a radius counts the others.
                 return synonym_radii([table.overlap(word) for word in words if table.allowed(word)])
 
             return of_words
         sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
-        width = embedding_table(classifier.model, tokens=1).shape[1]
 
         def of_noise(number: int) -> Radii:
-            # Special tokens take noise but cannot be moved: no text puts others in their places.
-            each_word = self.threat == "each-word"
-            moving = sum(encoded[number].maskable) if each_word else len(encoded[number]) * width
+            if self.threat == "each-word":
+                # Special tokens take noise but cannot be moved: no text puts others in their places.
+                moving = sum(as_texts(encoded)[number].maskable)
+            else:
+                moving = model.coordinates(encoded[number])
             return noise_radii(self.threat, self.bounds, sigmas=sigmas, dim=max(1, moving))
 
         return of_noise
 
-    def refusal(self, classifier: Classifier, encoded: Encoded) -> str:
+    def refusal(self, model: Model, encoded: EncodedInput) -> str:
         """Why nothing should be promised for this input; empty if it may."""
-        what, words = self.transformation, sum(encoded.maskable)
-        if self.at_embeddings and (reason := marker_inside(classifier.model, encoded)):
+        if self.kind != "text":
+            return ""
+        (item,) = as_texts([encoded])
+        what, words = self.transformation, sum(item.maskable)
+        if self.at_start and (reason := marker_inside(as_text(model), item)):
             return reason
         if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
             return ""
@@ -128,24 +124,19 @@ class Chosen:
             "an answer that looks at none of them says nothing"
         )
 
-
-def embedding_table(text: TextModel, *, tokens: int | None = None) -> NDArray[np.float32]:
-    """The word embeddings of the whole vocabulary, or of its first ``tokens``: ``(vocabulary, width)``."""
-    import torch
-
-    weight: Any = text.architecture.embeddings.weight
-    with torch.inference_mode():
-        ids = torch.arange(weight.shape[0] if tokens is None else tokens, device=text.device)
-        found: NDArray[np.float32] = text.embed(ids.unsqueeze(0))[0].float().cpu().numpy()
-    return found
+    def check_model(self, model: Model, encoded: EncodedInput) -> None:
+        """Refuse a model that learns about its input by another way than its start, as seen on this input."""
+        if self.at_start and self.kind == "text":
+            check_model(as_text(model), as_texts([encoded])[0])
 
 
 def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] = ()) -> Chosen:
     """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
-    TEXT.choose(threat)
-    if classifier.model.num_labels < 2:
+    model = classifier.model
+    find_threat(threat, model.kind)
+    if model.num_labels < 2:
         raise UsageError(
-            f"The model has {classifier.model.num_labels} output: the largest of one is always the same, and "
+            f"The model has {model.num_labels} output: the largest of one is always the same, and "
             "a certificate of it would say nothing. Certify a classifier of two classes or more."
         )
     instead, notes = "", list[str]()
@@ -153,7 +144,8 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         transformation, notes = _of_words(classifier, threat)
         instead = transformation.name if notes else ""
     else:
-        check_tokenizer(classifier.model)
+        if model.kind == "text":
+            check_tokenizer(as_text(model))
         transformation, notes = _of_noise(classifier, threat)
         instead = "the plain noisy vote" if notes else ""
     known = BOUNDS[threat]
@@ -161,7 +153,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         known = ("composed", *(name for name in known if name != "composed"))
     for name in bounds:
         choose(dict.fromkeys(known), name, kind=f"bound for {threat}")
-    if classifier.defence not in TRAINED_FOR[threat]:
+    if model.kind == "text" and classifier.defence not in TRAINED_FOR[threat]:
         names = " or ".join(f"--defence {name}" for name in TRAINED_FOR[threat])
         notes = [
             *notes,
@@ -169,7 +161,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
             f"expect few or empty certificates. Train with {names}.",
         ]
     chosen = tuple(dict.fromkeys(bounds)) or known[:1]
-    return Chosen(threat, transformation, chosen, tuple(notes), instead)
+    return Chosen(threat, transformation, chosen, tuple(notes), instead, model.kind)
 
 
 def not_its_own(chosen: Chosen, own: Classifier, opened: Classifier, given: Mapping[str, Any]) -> Chosen:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unfooled.registry import Registry
+from unfooled.settings import choose
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,15 @@ TENSOR = {
         "linf", "largest change", "every input none of whose values differs by more than {r}", _TENSOR_LIMITS
     ),
 }
+THING = {"text": "text", "tensor": "input"}
+"""What the sentences call an input, by the kind of model that reads it."""
+
+
+def find_threat(name: str, kind: str = "text") -> Threat:
+    """The threat to a kind of model; one that it does not have is refused."""
+    if kind == "text":
+        return TEXT.choose(name)
+    return choose(TENSOR, name, kind="threat to tensors")
 
 
 def rounded_down(radius: float) -> str:

@@ -14,17 +14,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unfooled.certificates.distances import distances, words_covered
-from unfooled.certificates.smoothing import embedding_table
 from unfooled.lexicon.substitution import SubstitutionTable
+from unfooled.models import as_text, as_texts
 from unfooled.records.certificate import CERTIFIED, Certificate
 from unfooled.words.word import WORD, in_case_of
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded
-    from unfooled.predictors import Classifier
+    from unfooled.models import Encoded, EncodedInput, Model
 
 
 EXAMPLES = 3
@@ -47,17 +50,21 @@ class WordReader:
 
     def __init__(
         self,
-        classifier: Classifier,
+        model: Model,
         *,
         substitutes: SubstitutionTable | None,
         antonyms: Callable[[str], tuple[str, ...]] | None,
     ) -> None:
-        self._text = classifier.model
-        self._table = embedding_table(classifier.model)
+        self._text = as_text(model)
         self._substitutes, self._antonyms = substitutes, antonyms
 
-    def read(self, certificate: Certificate, encoded: Encoded) -> Certificate:
+    @cached_property
+    def _table(self) -> NDArray[np.float32]:
+        return self._text.embedding_table()
+
+    def read(self, certificate: Certificate, item: EncodedInput) -> Certificate:
         """The certificate with its words: those it covers (l2) and the antonyms inside it."""
+        (encoded,) = as_texts([item])
         if certificate.status != CERTIFIED:
             return certificate
         found = certificate

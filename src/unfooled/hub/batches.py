@@ -23,11 +23,10 @@ def tokens_per_batch(device: torch.device) -> int:
     return 1024 if device.type == "cpu" else 16384
 
 
-def balanced(total: int, device: torch.device) -> int:
-    """Tokens per batch so that ``total`` tokens keep every thread busy to the end."""
+def balanced(total: int, most: int, device: torch.device) -> int:
+    """Tokens per batch, at most ``most``, so that ``total`` tokens keep every thread busy to the end."""
     import torch
 
-    most = tokens_per_batch(device)
     if device.type != "cpu":
         return most
     threads = torch.get_num_threads()
@@ -64,15 +63,19 @@ def padded_inputs(
     return {"input_ids": pad(rows, pad_id).to(device), "attention_mask": mask.to(device)}
 
 
-def map_batches(function: Callable[[T], R], batches: Sequence[T], device: torch.device) -> list[R]:
+def map_batches(
+    function: Callable[[T], R], batches: Sequence[T], device: torch.device, *, parallel: bool = True
+) -> list[R]:
     """``function`` of every batch, in order; on a CPU as many at a time as PyTorch has threads.
+
+    ``parallel=False``: one after another, for models that may not run in several threads.
 
     Gradient and inference modes belong to a thread: set them inside ``function``.
     """
     import torch
 
     threads = torch.get_num_threads()
-    if device.type != "cpu" or threads == 1 or len(batches) < 2:
+    if not parallel or device.type != "cpu" or threads == 1 or len(batches) < 2:
         return [function(batch) for batch in batches]
     with _one_thread_per_batch(threads), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, batches))
@@ -83,13 +86,15 @@ def map_by_length(
     lengths: Sequence[int],
     max_tokens: int,
     device: torch.device,
+    *,
+    parallel: bool = True,
 ) -> list[R]:
     """One result per input, in the order of the inputs.
 
     ``function`` gets the indices of inputs of similar length and returns one result for each of them.
     """
     chunks = list(length_sorted_chunks(lengths, max_tokens))
-    found = map_batches(function, chunks, device)
+    found = map_batches(function, chunks, device, parallel=parallel)
     by_index = {
         index: result
         for chunk, results in zip(chunks, found, strict=True)

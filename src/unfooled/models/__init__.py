@@ -1,19 +1,28 @@
-"""The classifier around a Hugging Face encoder: embeddings, noise sites, masking, gradients."""
+"""Models: the protocol that the other rooms are written to, and its kinds, texts and tensors."""
 
 from unfooled.models.encoding import Batch, Encoded, collate
+from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Unreadable
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
-from unfooled.models.text import Forward, TextModel
+from unfooled.models.tensor import TensorModel
+from unfooled.models.text import TextModel, as_text, as_texts
 
 __all__ = [
     "Batch",
     "Encoded",
+    "EncodedInput",
     "Forward",
     "FreshNoise",
+    "InputBatch",
     "KeyedNoise",
+    "Model",
     "Noise",
     "Sampler",
     "Site",
+    "TensorModel",
     "TextModel",
+    "Unreadable",
+    "as_text",
+    "as_texts",
     "collate",
     "input_key",
     "mix",

@@ -36,6 +36,21 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def key(self) -> tuple[int, ...]:
+        """The token ids: all that the model reads of the text itself."""
+        return self.ids
+
+    def show(self) -> str:
+        return " ⟷ ".join(self.texts)
+
+    def excerpts(self, positions: Sequence[int]) -> list[tuple[str, tuple[int, int, int]]]:
+        """The words that the tokens at these positions came from, with their places in the texts."""
+        found = []
+        for position in positions:
+            which, start, end = self.offsets[position]
+            found.append((self.texts[which][start:end], (which, start, end)))
+        return found
+
     def with_masked(self, positions: Sequence[int], mask_id: int) -> Encoded:
         """A copy with the given positions replaced by the mask token."""
         ids = list(self.ids)
@@ -142,3 +157,13 @@ def unknown_id(tokenizer: Any) -> int:
         return int(tokenizer.unk_token_id)
     special = set(tokenizer.all_special_ids)
     return next(number for number in range(len(tokenizer)) if number not in special)
+
+
+def refusal(texts: Sequence[str]) -> str:
+    """Why a text (or one of a pair) is not read; empty if it is."""
+    for text in texts:
+        if not text.strip():
+            return "the text is empty"
+        if len(text) > MAX_CHARACTERS:
+            return f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
+    return ""

@@ -1,9 +1,9 @@
-"""Noise at named sites of an encoder, keyed so that a prediction can be repeated.
+"""Noise at named sites of a model, keyed so that a prediction can be repeated.
 
-A *site* is ``"embeddings"`` (the embedding table's output, before positions and LayerNorm) or the
-number of an encoder block (its output, after the last LayerNorm). Training draws fresh noise with
-the global generator; prediction draws *keyed* noise, which depends on (seed, input, draw, site) and
-never on batch size, order or padding. Padding is never noised.
+A *site* is ``"embeddings"`` (the model's start: the embedding table's output before positions and LayerNorm,
+or the values of a tensor) or the number of an encoder block (its output, after the last LayerNorm). Training
+draws fresh noise with the global generator; prediction draws *keyed* noise, which depends on (seed, input,
+draw, site) and never on batch size, order or padding. Padding is never noised.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -39,9 +40,13 @@ class Noise:
 
 
 class Sampler(Protocol):
-    """Gives the noise for one site, shaped like the site's hidden states ``(rows, tokens, width)``."""
+    """Gives the noise for one site, shaped like the site's hidden states.
 
-    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor: ...
+    ``hidden`` is ``(rows, tokens, width)`` with a ``mask`` ``(rows, tokens)`` that is 0 at padding, or
+    ``(rows, …)`` without a mask, where nothing is padding.
+    """
+
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,13 @@ class FreshNoise:
 
     noise: Noise
 
-    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor:
         if self.noise.kind == "gaussian":
             draw = torch.randn_like(hidden)
         else:
             draw = _laplace_from_uniform(torch.rand_like(hidden))
-        return draw * self.noise.scale * mask.unsqueeze(-1).to(hidden.dtype)
+        draw = draw * self.noise.scale
+        return draw if mask is None else draw * mask.unsqueeze(-1).to(hidden.dtype)
 
 
 @dataclass(frozen=True)
@@ -68,12 +74,12 @@ class KeyedNoise:
     noise: Noise
     keys: Sequence[int]
 
-    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
-        rows, tokens, width = hidden.shape
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor:
+        rows = len(hidden)
         if rows != len(self.keys):
             raise ValueError(f"{len(self.keys)} noise keys for {rows} rows")
-        lengths = mask.sum(dim=1).tolist()
-        draw = torch.zeros(rows, tokens, width)
+        lengths = [hidden.shape[1]] * rows if mask is None else mask.sum(dim=1).tolist()
+        draw = torch.zeros(hidden.shape)
         generator = torch.Generator()
         for row, (key, length) in enumerate(zip(self.keys, lengths, strict=True)):
             generator.manual_seed(mix(key, _site_number(site)))
@@ -85,11 +91,14 @@ class KeyedNoise:
         return draw.to(device=hidden.device, dtype=hidden.dtype)
 
 
-def input_key(seed: int, ids: Sequence[int]) -> int:
-    """The 64-bit key of one input: the seed and its token ids without padding."""
+def input_key(seed: int, key: object) -> int:
+    """The 64-bit key of one input: of the seed and ``EncodedInput.key()`` (token ids without padding, …)."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(int(seed).to_bytes(16, "little", signed=True))
-    digest.update(torch.tensor(ids, dtype=torch.int32).numpy().tobytes())
+    if isinstance(key, tuple | list) and all(type(part) is int for part in key):
+        digest.update(np.array(key, dtype=np.int32).tobytes())
+    else:
+        digest.update(repr(key).encode())
     return int.from_bytes(digest.digest(), "little")
 
 

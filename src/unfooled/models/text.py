@@ -7,30 +7,39 @@ weight gradients. Nothing here decides a label: that is the business of ``unfool
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F
 
 from unfooled.errors import UsageError
+from unfooled.hub.batches import tokens_per_batch
 from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
-from unfooled.models.encoding import Batch, Encoded, collate, encode
+from unfooled.models.encoding import Batch, Encoded, collate, encode, refusal
+from unfooled.models.identity import WeightsDigest
+from unfooled.models.model import EncodedInput, Forward, Model, Unreadable, start_gradient
 from unfooled.models.noise import Sampler, Site
 from unfooled.models.taps import Tap, tapped
 
-
-@dataclass(frozen=True)
-class Forward:
-    """Result of a forward pass: ``logits`` ``(rows, classes)``, hidden states if asked for."""
-
-    logits: Tensor
-    hidden: tuple[Tensor, ...] = ()
+NOTHING_TO_READ = "the text has nothing to read (only spaces or control characters)"
+_NOT_ARCHITECTURE = {
+    "architectures",
+    "dtype",
+    "id2label",
+    "label2id",
+    "name_or_path",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
+"""Entries of a model's configuration that change no answer."""
 
 
 class TextModel:
@@ -41,6 +50,8 @@ class TextModel:
     >>> clf.forward(batch).logits.shape
     torch.Size([1, 2])
     """
+
+    kind: ClassVar[str] = "text"
 
     def __init__(self, model: Any, tokenizer: Any, *, max_length: int = 128, bf16: bool = False) -> None:
         if not getattr(tokenizer, "is_fast", False):
@@ -58,6 +69,7 @@ class TextModel:
         self.bf16 = bf16
         self.architecture = arch.describe(model)
         self._takes_type_ids = getattr(model.config, "type_vocab_size", 0) > 1
+        self._weights = WeightsDigest(model)
 
     @property
     def device(self) -> torch.device:
@@ -73,12 +85,62 @@ class TextModel:
         return int(self.module.config.num_labels)
 
     @property
+    def precision(self) -> str:
+        return "bf16" if self.bf16 else "float32"
+
+    @property
+    def batch_size(self) -> int:
+        """Tokens per forward pass."""
+        return tokens_per_batch(self.device)
+
+    @property
+    def parallel(self) -> bool:
+        return True
+
+    def evaluating(self) -> None:
+        self.module.eval()
+
+    @property
     def mask_token_id(self) -> int | None:
         """Id of the mask token; T5 and its kin use their first sentinel, absent that None."""
         if self.tokenizer.mask_token_id is not None:
             return int(self.tokenizer.mask_token_id)
         sentinel = self.tokenizer.convert_tokens_to_ids("<extra_id_0>")
         return sentinel if sentinel not in (None, self.tokenizer.unk_token_id) else None
+
+    def mask_refusal(self) -> str:
+        if self.mask_token_id is not None:
+            return ""
+        return (
+            f"the tokenizer {type(self.tokenizer).__name__} has no mask token. Use an encoder with one "
+            "(BERT, RoBERTa, …)"
+        )
+
+    def inputs(self, first: Sequence[str], second: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+        """(text,) or (text, pair) of each input; lone surrogates, which cannot be tokenised, are replaced."""
+        if isinstance(first, str) or isinstance(second, str):
+            raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
+        columns = {"texts": first} | ({} if second is None else {"pairs": second})
+        for name, values in columns.items():
+            for index, value in enumerate(values):
+                if not isinstance(value, str):
+                    raise UsageError(f"{name}[{index}] is {type(value).__name__}, not text.")
+        if second is not None and len(second) != len(first):
+            raise UsageError(f"{len(first)} texts but {len(second)} pairs: give one pair per text.")
+        clean = [[_without_surrogates(text) for text in values] for values in columns.values()]
+        return list(zip(*clean, strict=True))
+
+    def read(self, inputs: Sequence[str | tuple[str, ...]]) -> list[Encoded | Unreadable]:
+        """Texts, or pairs of texts (all inputs alike); a text that has nothing to read is refused."""
+        texts = [(own,) if isinstance(own, str) else own for own in inputs]
+        found: list[Encoded | Unreadable] = [Unreadable(refusal(own)) for own in texts]
+        # A refused text is not tokenised: it may be a million characters long.
+        readable = [number for number, one in enumerate(found) if not cast(Unreadable, one).reason]
+        pairs = [texts[number][1] for number in readable] if readable and len(texts[0]) == 2 else None
+        encoded = self.encode([texts[number][0] for number in readable], pairs)
+        for number, item in zip(readable, encoded, strict=True):
+            found[number] = item if any(item.maskable) else Unreadable(NOTHING_TO_READ)
+        return found
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Encoded]:
         return encode(self.tokenizer, texts, pairs, max_length=self.max_length)
@@ -91,9 +153,21 @@ class TextModel:
         """Word embeddings ``(rows, tokens, width)``: the table's output, before positions and LayerNorm."""
         return self.architecture.embeddings(ids)
 
+    def embedding_table(self) -> NDArray[np.float32]:
+        """The word embeddings of the whole vocabulary, ``(vocabulary, width)``."""
+        weight: Any = self.architecture.embeddings.weight
+        with torch.inference_mode():
+            ids = torch.arange(weight.shape[0], device=self.device)
+            found: NDArray[np.float32] = self.embed(ids.unsqueeze(0))[0].float().cpu().numpy()
+        return found
+
     def start(self, batch: Batch) -> Tensor:
         """The tensor that noise is added to: the word embeddings of the batch."""
         return self.embed(batch.ids)
+
+    def coordinates(self, item: Encoded) -> int:
+        width = self.embed(torch.zeros((1, 1), dtype=torch.long, device=self.device)).shape[-1]
+        return len(item) * width
 
     def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
         """Refuse a site that the encoder does not have, naming the setting."""
@@ -150,28 +224,23 @@ class TextModel:
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
-        """Gradient of each row's own loss with respect to its embeddings, and the mean probabilities.
-
-        The loss is −log of the probability of ``labels`` (of the model's own prediction if None),
-        averaged over ``draws`` noise draws inside the log (RSMI Eq. 3). Returns ``(rows, tokens,
-        width)`` and ``(rows, classes)``. No weight gradient is computed: only the path to the
-        embeddings is differentiated.
-        """
-        with torch.enable_grad():
-            start = self.start(batch).detach().requires_grad_(True)
-            copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
-            forward = self.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
-            log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
-            log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
-            target = log_mean.argmax(dim=-1) if labels is None else labels
-            # Rows do not interact, so the gradient of the sum holds each row's own gradient.
-            loss = F.nll_loss(log_mean, target, reduction="sum")
-            (gradient,) = torch.autograd.grad(loss, start)
-        return gradient, log_mean.detach().exp()
+        """Gradient with respect to the word embeddings, ``(rows, tokens, width)``, and the probabilities."""
+        return start_gradient(self, batch, labels, sampler=sampler, sites=sites, draws=draws)
 
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""
         return self.architecture.rows_may_repeat_between_blocks and bool(sites) and "embeddings" not in sites
+
+    def identity(self) -> dict[str, Any]:
+        """Weights, architecture, tokenizer, and how they are used."""
+        return {
+            "weights": self._weights(),
+            "architecture": _architecture(self.module),
+            "tokenizer": _digest(self.tokenizer.backend_tokenizer.to_str().encode()),
+            "max_length": self.max_length,
+            "device": self.device.type,
+            "bf16": self.bf16,
+        }
 
     @contextmanager
     def in_float32(self) -> Iterator[None]:
@@ -187,3 +256,35 @@ class TextModel:
         if not self.bf16 or torch.is_autocast_enabled(self.device.type):
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+def as_text(model: Model) -> TextModel:
+    """The model as a model of texts, for what works on words and tokens only; others are refused."""
+    if not isinstance(model, TextModel):
+        raise UsageError(
+            f"This needs a model of texts, and {type(model).__name__} is none: it has no words or tokens."
+        )
+    return model
+
+
+def as_texts(encoded: Sequence[EncodedInput]) -> Sequence[Encoded]:
+    """The inputs of a model of texts (see :func:`as_text`) as what they are."""
+    return cast("Sequence[Encoded]", encoded)
+
+
+def _architecture(module: Any) -> str:
+    """SHA-256 of what the same weights are computed by: heads, activations, …, not names and versions."""
+    told = {
+        key: value
+        for key, value in module.config.to_dict().items()
+        if key not in _NOT_ARCHITECTURE and not key.startswith("_")
+    }
+    return _digest(json.dumps([type(module).__name__, told], sort_keys=True, default=str).encode())
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

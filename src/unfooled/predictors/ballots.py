@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from unfooled.hub.batches import map_batches, tokens_per_batch
-from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
+from unfooled.hub.batches import map_batches
+from unfooled.models import EncodedInput, KeyedNoise, Model, Noise, as_text, as_texts
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,10 @@ class Ballot:
 
 
 def cast(
-    model: TextModel, encoded: Sequence[Encoded], ballots: Sequence[Ballot], noise: Noise
+    model: Model, encoded: Sequence[EncodedInput], ballots: Sequence[Ballot], noise: Noise
 ) -> list[list[float]]:
     """The logits of every ballot, in the order given."""
-    mask_id = model.mask_token_id
-    most = tokens_per_batch(model.device)
+    most = model.batch_size
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
         groups.setdefault((ballot.owner, tuple(sorted(ballot.masked))), []).append(number)
@@ -42,14 +41,13 @@ def cast(
     for (owner, masked), numbers in groups.items():
         item = encoded[owner]
         if masked:
-            assert mask_id is not None
-            item = item.with_masked(masked, mask_id)
+            item = hidden(model, item, masked)
         # A large group is split so that no single row outgrows a batch.
         size = max(1, most // max(1, len(item)))
         rows += [(item, numbers[start : start + size]) for start in range(0, len(numbers), size)]
     logits: list[list[float]] = [[] for _ in ballots]
 
-    def logits_of(chunk: list[tuple[Encoded, list[int]]]) -> list[tuple[int, list[float]]]:
+    def logits_of(chunk: list[tuple[EncodedInput, list[int]]]) -> list[tuple[int, list[float]]]:
         with torch.inference_mode():
             batch = model.batch([item for item, _ in chunk])
             numbers = [number for _, members in chunk for number in members]
@@ -62,16 +60,26 @@ def cast(
             )
             return list(zip(numbers, forward.logits.cpu().tolist(), strict=True))
 
-    for found in map_batches(logits_of, _packed(rows, most), model.device):
+    for found in map_batches(logits_of, _packed(rows, most), model.device, parallel=model.parallel):
         for number, values in found:
             logits[number] = values
     return logits
 
 
-def _packed(rows: Sequence[tuple[Encoded, list[int]]], most: int) -> list[list[tuple[Encoded, list[int]]]]:
+def hidden(model: Model, item: EncodedInput, positions: Sequence[int]) -> EncodedInput:
+    """The input with the mask token at these positions."""
+    mask_id = as_text(model).mask_token_id
+    assert mask_id is not None
+    (own,) = as_texts([item])
+    return own.with_masked(positions, mask_id)
+
+
+def _packed(
+    rows: Sequence[tuple[EncodedInput, list[int]]], most: int
+) -> list[list[tuple[EncodedInput, list[int]]]]:
     """Rows of similar length together, at most ``most`` padded tokens over all copies."""
     order = sorted(rows, key=lambda row: -len(row[0]))
-    packed: list[list[tuple[Encoded, list[int]]]] = []
+    packed: list[list[tuple[EncodedInput, list[int]]]] = []
     budget = 0
     for item, numbers in order:
         width = len(packed[-1][0][0]) if packed else len(item)
@@ -88,7 +96,7 @@ def _packed(rows: Sequence[tuple[Encoded, list[int]]], most: int) -> list[list[t
 class Draws:
     """Casts ballots for many owners at once and appends their logits."""
 
-    def __init__(self, model: TextModel, encoded: Sequence[Encoded], noise: Noise) -> None:
+    def __init__(self, model: Model, encoded: Sequence[EncodedInput], noise: Noise) -> None:
         self._model, self._encoded, self._noise = model, encoded, noise
 
     def extend(

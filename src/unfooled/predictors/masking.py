@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, Noise, Site, TextModel, input_key, mix
+from unfooled.models import EncodedInput, Model, Noise, Site, as_texts, input_key, mix
 from unfooled.predictors.ballots import Ballot
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.saliency import salient_positions
@@ -49,8 +49,8 @@ class Plan:
 
 
 def make_plan(
-    model: TextModel,
-    encoded: Sequence[Encoded],
+    model: Model,
+    encoded: Sequence[EncodedInput],
     *,
     seed: Seed,
     noise: Noise,
@@ -61,11 +61,11 @@ def make_plan(
 ) -> Plan:
     """Keys for every input and its masking candidates: by saliency, all of them, or none."""
     seeds = [seed] * len(encoded) if isinstance(seed, int) else seed
-    keys = [input_key(own, item.ids) for own, item in zip(seeds, encoded, strict=True)]
+    keys = [input_key(own, item.key()) for own, item in zip(seeds, encoded, strict=True)]
     if masking == "none" or masked_tokens == 0:
         return Plan(keys, [[] for _ in encoded], 0, 0)
     if masking == "random":
-        everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in encoded]
+        everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in as_texts(encoded)]
         return Plan(keys, everything, masked_tokens, 0, unranked=True)
     ranked = salient_positions(
         model, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
@@ -74,7 +74,7 @@ def make_plan(
 
 
 def check_randomisation(
-    model: TextModel,
+    model: Model,
     *,
     sites: tuple[Site, ...],
     sigma: float,
@@ -84,11 +84,8 @@ def check_randomisation(
 ) -> None:
     """Refuse settings that cannot work with this encoder, before any work."""
     model.check_sites(sites)
-    if masking != "none" and masked_tokens > 0 and model.mask_token_id is None:
-        raise UsageError(
-            f"masked_tokens: the tokenizer {type(model.tokenizer).__name__} has no mask token. Use an "
-            "encoder with one (BERT, RoBERTa, …), or set masked_tokens=0."
-        )
+    if masking != "none" and masked_tokens > 0 and (reason := model.mask_refusal()):
+        raise UsageError(f"masked_tokens: {reason}, or set masked_tokens=0.")
     if masking == "gradient" and masked_tokens > candidates:
         raise UsageError(
             f"masked_tokens (M) is {masked_tokens} but candidates (N) is {candidates}: M tokens are drawn "

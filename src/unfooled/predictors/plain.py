@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 
 from unfooled.hub.batches import balanced, map_by_length
-from unfooled.models import Encoded, TextModel
+from unfooled.models import EncodedInput, Model
 from unfooled.predictors.predictor import Seed
 from unfooled.records.decision import Decision
 
@@ -20,10 +20,14 @@ class Plain:
 
     name: ClassVar[str] = "plain"
 
-    def check(self, model: TextModel) -> None:
+    @property
+    def randomised(self) -> bool:
+        return False
+
+    def check(self, model: Model) -> None:
         pass
 
-    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+    def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         def scores_of(chunk: list[int]) -> list[list[float]]:
             with torch.inference_mode():
                 batch = model.batch([encoded[index] for index in chunk])
@@ -32,7 +36,13 @@ class Plain:
 
         lengths = [len(item) for item in encoded]
         device = model.device
-        scores = map_by_length(scores_of, lengths, balanced(sum(lengths), device), device)
+        scores = map_by_length(
+            scores_of,
+            lengths,
+            balanced(sum(lengths), model.batch_size, device),
+            device,
+            parallel=model.parallel,
+        )
         return [
             Decision(label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)) for row in scores
         ]

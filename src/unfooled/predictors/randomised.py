@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from unfooled.models import Encoded, Noise, Site, TextModel
+from unfooled.models import EncodedInput, Model, Noise, Site
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Masking, Plan, check_randomisation, make_plan
 from unfooled.predictors.predictor import Seed
@@ -26,6 +26,18 @@ class Randomised:
     masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
 
     @property
+    def randomised(self) -> bool:
+        """Noise, or masks that are drawn.
+
+        Without noise the most salient tokens are always the same; drawing among more of them is random.
+        """
+        if self.noise.sites and self.noise.scale > 0:
+            return True
+        if self.masking == "none" or self.masked_tokens == 0:
+            return False
+        return self.masking == "random" or self.pool > self.masked_tokens
+
+    @property
     def pool(self) -> int:
         """How many of the most salient tokens masks are drawn from: M, unless a predictor has N."""
         return self.masked_tokens
@@ -35,7 +47,7 @@ class Randomised:
         """What is added in every forward pass, and where."""
         return Noise(self.sigma, self.noise_layers)
 
-    def check(self, model: TextModel) -> None:
+    def check(self, model: Model) -> None:
         check_randomisation(
             model,
             sites=self.noise_layers,
@@ -45,7 +57,7 @@ class Randomised:
             candidates=self.pool,
         )
 
-    def planned(self, model: TextModel, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Noise]:
+    def planned(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[Plan, Noise]:
         """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
         noise = self.noise
         plan = make_plan(
@@ -60,7 +72,7 @@ class Randomised:
         )
         return plan, noise
 
-    def begin(self, model: TextModel, encoded: Sequence[Encoded], seed: Seed) -> tuple[Plan, Draws]:
+    def begin(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[Plan, Draws]:
         """The saliency pass, and the means to cast ballots."""
         plan, noise = self.planned(model, encoded, seed)
         return plan, Draws(model, encoded, noise)

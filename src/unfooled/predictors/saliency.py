@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from unfooled.hub.batches import map_by_length, tokens_per_batch
-from unfooled.models import Encoded, KeyedNoise, Noise, TextModel, mix
+from unfooled.hub.batches import map_by_length
+from unfooled.models import EncodedInput, KeyedNoise, Model, Noise, mix
 
 SALIENCY_STREAM = 0
 
@@ -41,8 +41,8 @@ def _top(gradient: Tensor, maskable: Tensor, count: int) -> tuple[Tensor, Tensor
 
 
 def salient_positions(
-    model: TextModel,
-    encoded: Sequence[Encoded],
+    model: Model,
+    encoded: Sequence[EncodedInput],
     keys: Sequence[int],
     *,
     noise: Noise,
@@ -61,6 +61,6 @@ def salient_positions(
 
     device = model.device
     lengths = [len(item) * draws for item in encoded]
-    ranked = map_by_length(ranks_of, lengths, tokens_per_batch(device), device)
+    ranked = map_by_length(ranks_of, lengths, model.batch_size, device, parallel=model.parallel)
     torch.clear_autocast_cache()
     return ranked

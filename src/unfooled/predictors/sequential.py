@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from unfooled.models import Encoded, TextModel
+from unfooled.models import EncodedInput, Model
 from unfooled.predictors.masking import Plan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
@@ -49,7 +49,7 @@ class Sequential(Randomised):
     def pool(self) -> int:
         return self.candidates
 
-    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+    def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         plan, draws = self.begin(model, encoded, seed)
         classes = model.num_labels
         logits: list[list[list[float]]] = [[] for _ in encoded]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from unfooled.models import Encoded, TextModel
+from unfooled.models import EncodedInput, Model
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Plan
@@ -50,7 +50,7 @@ class TwoStep(Randomised):
     def pool(self) -> int:
         return self.candidates
 
-    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+    def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         plan, draws = self.begin(model, encoded, seed)
         classes = model.num_labels
         first: list[Logits] = [[] for _ in encoded]

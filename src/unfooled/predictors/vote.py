@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.models import Encoded, Noise, TextModel
+from unfooled.models import EncodedInput, Model, Noise
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.masking import Masking
@@ -43,7 +43,7 @@ class Vote(Randomised):
     def noise(self) -> Noise:
         return Noise(self.sigma, self.noise_layers, self.kind)
 
-    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+    def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         plan, draws = self.begin(model, encoded, seed)
         logits: list[list[list[float]]] = [[] for _ in encoded]
         draws.extend(logits, range(len(encoded)), self.votes, plan.top)

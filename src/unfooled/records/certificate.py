@@ -58,6 +58,8 @@ class Certificate:
     antonym_examples: tuple[tuple[str, str], ...] = ()
     """(word, antonym), at most three."""
     texts: tuple[str, ...] = ()
+    shown: str = ""
+    """Which input it is, in a line, where it is no text."""
     truncated: bool = False
     seconds: float = 0.0
     message: str = ""

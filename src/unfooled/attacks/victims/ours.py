@@ -27,12 +27,13 @@ class ClassifierVictim:
     """A white-box victim around a :class:`~unfooled.predictors.Classifier`."""
 
     def __init__(self, classifier: Classifier) -> None:
-        from unfooled.predictors.randomness import is_random
+        from unfooled.models import as_text
 
         self.classifier = classifier
+        self.model = as_text(classifier.model)
         self.labels = classifier.labels
-        self.randomised = is_random(classifier.predictor.describe())
-        self.rough = classifier.model.bf16
+        self.randomised = classifier.predictor.randomised
+        self.rough = self.model.bf16
         """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
@@ -50,7 +51,7 @@ class ClassifierVictim:
 
     def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
         """The answers in float32, whatever the search is done in."""
-        with self.classifier.model.in_float32():
+        with self.model.in_float32():
             return self.answers(asked)
 
     def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
@@ -65,9 +66,9 @@ class ClassifierVictim:
             return self.answers(asked)
         encoded = self._encoded(asked)
         with torch.inference_mode(False):
-            plan, noise = predictor.planned(self.classifier.model, encoded, [item.key for item in asked])
+            plan, noise = predictor.planned(self.model, encoded, [item.key for item in asked])
         ballots = [ballot for owner in range(len(encoded)) for ballot in _ballots(plan, owner, draws)]
-        logits = np.array(cast(self.classifier.model, encoded, ballots, noise))
+        logits = np.array(cast(self.model, encoded, ballots, noise))
         shares = _softmax(logits).reshape(len(encoded), draws, -1).mean(axis=1)
         return [
             Answer(
@@ -89,7 +90,7 @@ class ClassifierVictim:
         from unfooled.hub.batches import map_by_length, tokens_per_batch
         from unfooled.predictors.randomised import Randomised
 
-        text, predictor = self.classifier.model, self.classifier.predictor
+        text, predictor = self.model, self.classifier.predictor
         encoded = self._encoded([item for item, _ in asked])
         plan: Any = None
         noise: Any = None
@@ -116,7 +117,7 @@ class ClassifierVictim:
         """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
         import torch
 
-        text = self.classifier.model
+        text = self.model
         rows = text.tokenizer(list(words), add_special_tokens=False)["input_ids"]
         table = text.architecture.embeddings
         with torch.inference_mode():
@@ -133,7 +134,7 @@ class ClassifierVictim:
     def _encoded(self, asked: Sequence[Asked]) -> list[Encoded]:
         texts = [item.query[0] for item in asked]
         pairs = [item.query[1] for item in asked] if asked and len(asked[0].query) == 2 else None
-        return self.classifier.model.encode(texts, pairs)
+        return self.model.encode(texts, pairs)
 
 
 def _ballots(plan: Any, owner: int, draws: int) -> list[Ballot]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
-from unfooled.models import Encoded, TextModel
+from unfooled.models import EncodedInput, Model
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
@@ -24,7 +24,7 @@ class Transformation(Protocol):
     """Settings of a random transformation that labels can be drawn under."""
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> LabelSampler: ...
 
 
@@ -41,17 +41,21 @@ class SmoothedVote(ABC):
         None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1
     )
 
+    @property
+    def randomised(self) -> bool:
+        return True
+
     @abstractmethod
-    def check(self, model: TextModel) -> None:
+    def check(self, model: Model) -> None:
         """Refuse settings that this model cannot serve, naming the setting."""
 
     @abstractmethod
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> LabelSampler:
         """Draws labels of these inputs; ``purpose`` keeps draws for different ends apart."""
 
-    def decide(self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed = 0) -> list[Decision]:
+    def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         sampler = self.sampler(model, encoded, seed=seed, purpose=DECIDE)
         counts = sampler.counts([(owner, 0, self.votes) for owner in range(len(encoded))])
         return [self._decision(tuple(int(count) for count in found)) for found in counts]
@@ -71,5 +75,5 @@ class SmoothedVote(ABC):
 
 
 def seeds_of(seed: Seed, count: int) -> list[int]:
-    """One seed an input."""
+    """One seed per input."""
     return [seed] * count if isinstance(seed, int) else list(seed)

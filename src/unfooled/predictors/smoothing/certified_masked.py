@@ -24,11 +24,11 @@ import torch
 from torch import Tensor
 
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Encoded, Site, TextModel
+from unfooled.models import Batch, EncodedInput, InputBatch, Model, Site, TextModel, as_text
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.saliency import most_salient
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
-from unfooled.predictors.smoothing.embedding_noise import EmbeddingSampler
+from unfooled.predictors.smoothing.embedding_noise import StartSampler
 from unfooled.predictors.smoothing.streams import single
 from unfooled.settings import setting
 from unfooled.statistics.noise_budget import masked_noise, split_noise
@@ -58,7 +58,7 @@ class CertifiedMasked(SmoothedVote):
         first = math.sqrt(2) * self.sigma if self.sigma_1 is None else self.sigma_1
         return first, float(split_noise(self.sigma, first))
 
-    def check(self, model: TextModel) -> None:
+    def check(self, model: Model) -> None:
         if self.sigma <= 0:
             raise UsageError("sigma must be above 0: without noise there is nothing to average.")
         if self.sigma_1 is not None and self.sigma_1 <= self.sigma * (1 + 1e-6):
@@ -66,14 +66,11 @@ class CertifiedMasked(SmoothedVote):
                 f"sigma_1 is {self.sigma_1} but must be above sigma, {self.sigma}: the first look may use up "
                 f"only a part of the noise budget. Try sigma_1={1.5 * self.sigma:g}."
             )
-        if self.masked_tokens and model.mask_token_id is None:
-            raise UsageError(
-                f"masked_tokens: the tokenizer {type(model.tokenizer).__name__} has no mask token. Use "
-                "an encoder with one (BERT, RoBERTa, …), or set masked_tokens=0."
-            )
+        if self.masked_tokens and (reason := model.mask_refusal()):
+            raise UsageError(f"masked_tokens: {reason}, or set masked_tokens=0.")
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> MaskedSampler:
         return MaskedSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
@@ -125,7 +122,7 @@ def _mask(model: TextModel, batch: Batch, given: _Given, masked_tokens: int) -> 
     return most_salient(gradient, batch.maskable, masked_tokens)
 
 
-class MaskedSampler(EmbeddingSampler):
+class MaskedSampler(StartSampler):
     """Draws labels of the two-look prediction: new noise for both looks, so a new mask, in every draw."""
 
     looks = 2
@@ -133,17 +130,19 @@ class MaskedSampler(EmbeddingSampler):
     def __init__(
         self,
         settings: CertifiedMasked,
-        model: TextModel,
-        encoded: Sequence[Encoded],
+        model: Model,
+        encoded: Sequence[EncodedInput],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
         super().__init__(model, encoded, seeds, purpose)
+        self._text = as_text(model)
         self._settings = settings
 
-    def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+        assert isinstance(batch, Batch)
         average = masked_average(
-            self.model,
+            self._text,
             batch,
             clean,
             noise=noise,
@@ -161,5 +160,5 @@ class _Given:
 
     noise: Tensor
 
-    def __call__(self, site: Site, hidden: Tensor, mask: Tensor) -> Tensor:
+    def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor:
         return self.noise.to(hidden.dtype)

@@ -1,14 +1,16 @@
-"""Noise on the word embeddings: the smoothing behind the predictor ``vote`` with the noise at the embeddings.
+"""Noise on a model's start: the smoothing behind the predictor ``vote`` with the noise at the embeddings.
 
 Gaussian noise gives Euclidean radii (Cohen et al. 2019), Laplace noise radii for the sum of all changes (Li
 et al. 2019). Noise at blocks further in comes after it and is post-processing: it costs accuracy, not
-radius. The text is embedded once; each draw is one forward pass from the noisy embeddings.
+radius. A text is embedded once; each draw is one forward pass from the noisy start, which for a tensor are
+its values.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unfooled.hub.batches import map_batches, tokens_per_batch
-from unfooled.models import Batch, Encoded, KeyedNoise, Noise, Site, TextModel, mix
+from unfooled.hub.batches import map_batches
+from unfooled.models import EncodedInput, InputBatch, KeyedNoise, Model, Noise, Site, mix
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import seeds_of
@@ -30,13 +32,13 @@ from unfooled.predictors.smoothing.streams import (
     fill,
     pieces,
     single,
-    stream_key,
+    stream_keys,
 )
 
 
 @dataclass(frozen=True)
 class EmbeddingNoise:
-    """N(0, σ²) or Laplace(σ) on every coordinate of every token's embedding."""
+    """N(0, σ²) or Laplace(σ) on every coordinate: of every token's embedding, or of the tensor."""
 
     sigma: float
     kind: NoiseKind = "gaussian"
@@ -44,13 +46,13 @@ class EmbeddingNoise:
     """Blocks that take noise of the same size, after the embeddings."""
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> NoisySampler:
         return NoisySampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
-class EmbeddingSampler(ABC):
-    """Pools draws from embedded inputs: same length together, the noise written straight into the batch.
+class StartSampler(ABC):
+    """Pools draws: inputs of the same length together, the noise written straight into the batch.
 
     ``looks`` is the number of noise arrays a draw needs; ``run`` turns a batch of them into labels.
     """
@@ -59,29 +61,35 @@ class EmbeddingSampler(ABC):
     kind: NoiseKind = "gaussian"
 
     def __init__(
-        self, model: TextModel, encoded: Sequence[Encoded], seeds: Sequence[int], purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], seeds: Sequence[int], purpose: str
     ) -> None:
         self.model = model
         self._encoded = encoded
-        self._keys = [stream_key(seed, purpose, item.ids) for seed, item in zip(seeds, encoded, strict=True)]
+        self._seeds = seeds
+        self._keys = stream_keys(seeds, purpose, [item.key() for item in encoded])
+
+    def again(self, purpose: str) -> StartSampler:
+        other = copy(self)
+        other._keys = stream_keys(self._seeds, purpose, [item.key() for item in self._encoded])
+        return other
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
         model = self.model
         lengths = [len(item) for item in self._encoded]
-        batches = equal_length_batches(parts, lengths, tokens_per_batch(model.device))
+        batches = equal_length_batches(parts, lengths, model.batch_size)
 
         def of_batch(numbers: list[int]) -> NDArray[np.int64]:
             return self._labels([parts[number] for number in numbers])
 
-        found = map_batches(of_batch, batches, model.device)
+        found = map_batches(of_batch, batches, model.device, parallel=model.parallel)
         ordered = [parts[number] for numbers in batches for number in numbers]
         labels = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
         return tally(labels, ordered, requests=len(requests), classes=model.num_labels)
 
     @abstractmethod
-    def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
-        """Logits ``(rows, classes)`` from unit ``noise`` ``(rows, looks, tokens, width)``."""
+    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+        """Logits ``(rows, classes)`` from ``clean`` starts and unit ``noise``, ``(rows, looks, …)``."""
 
     def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
         model = self.model
@@ -89,10 +97,14 @@ class EmbeddingSampler(ABC):
         with torch.inference_mode(False):
             batch = model.batch(items)
             with torch.no_grad():
-                clean = model.start(batch).float()
+                clean = model.start(batch)
+            # Sums in single precision at least: half-precision noise would be far from Gaussian.
+            sums = torch.promote_types(clean.dtype, torch.float32)
+            clean = clean.to(sums)
             copies = [row for row, piece in enumerate(parts) for _ in range(len(piece))]
-            index = torch.tensor(copies, device=batch.ids.device)
-            noise = np.empty((len(copies), self.looks, *clean.shape[1:]), dtype=np.float32)
+            index = torch.tensor(copies, device=clean.device)
+            drawn = torch.empty((len(copies), self.looks, *clean.shape[1:]))  # aligned: NumPy's need not be
+            noise = drawn.numpy()
             streams, keys = Streams(), list[int]()
             row = 0
             for piece in parts:
@@ -101,20 +113,18 @@ class EmbeddingSampler(ABC):
                 fill(out, streams.at(key, piece.block), self.kind, skip=piece.start)
                 keys += [mix(key >> 64, piece.block * BLOCK + d) for d in range(piece.start, piece.stop)]
                 row += len(piece)
-            logits = self.run(
-                batch.rows(index), clean[index], torch.from_numpy(noise).to(batch.ids.device), keys
-            )
+            logits = self.run(batch.rows(index), clean[index], drawn.to(clean.device, sums), keys)
         return labels_of(logits.detach())
 
 
-class NoisySampler(EmbeddingSampler):
-    """Draws labels under noise at the embeddings."""
+class NoisySampler(StartSampler):
+    """Draws labels under noise at the start."""
 
     def __init__(
         self,
         settings: EmbeddingNoise,
-        model: TextModel,
-        encoded: Sequence[Encoded],
+        model: Model,
+        encoded: Sequence[EncodedInput],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
@@ -122,7 +132,7 @@ class NoisySampler(EmbeddingSampler):
         self._settings = settings
         self.kind = settings.kind
 
-    def run(self, batch: Batch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
         settings = self._settings
         further = Noise(settings.sigma, settings.blocks, settings.kind)
         with torch.inference_mode():

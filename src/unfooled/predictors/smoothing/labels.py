@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unfooled.errors import UsageError, UserError
-from unfooled.hub.batches import map_by_length, tokens_per_batch
-from unfooled.models import Encoded, TextModel
+from unfooled.hub.batches import map_by_length
+from unfooled.models import Encoded, Model
 from unfooled.predictors.smoothing.streams import Piece
 
 
@@ -23,7 +23,7 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
     """The leading class of each row of ``(rows, classes)``; logits that are not finite are refused."""
     if logits.dim() != 2 or logits.shape[1] < 2:
         raise UsageError(
-            f"The model gave scores of the shape {tuple(logits.shape)}: a vote needs one row an input and "
+            f"The model gave scores of the shape {tuple(logits.shape)}: a vote needs one row per input and "
             "two classes or more, (rows, classes)."
         )
     if not bool(torch.isfinite(logits).all()):
@@ -35,7 +35,7 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
     return found
 
 
-def answers(model: TextModel, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
+def answers(model: Model, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
     """The plain answer to each input; the same token ids are asked once."""
     distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
     which = [distinct.setdefault((item.ids, item.type_ids), len(distinct)) for item in encoded]
@@ -51,7 +51,9 @@ def answers(model: TextModel, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
         return found
 
     device = model.device
-    labels = map_by_length(of_chunk, [len(item) for item in asked], tokens_per_batch(device), device)
+    labels = map_by_length(
+        of_chunk, [len(item) for item in asked], model.batch_size, device, parallel=model.parallel
+    )
     return np.array(labels, dtype=np.int64)[which] if which else np.empty(0, dtype=np.int64)
 
 

@@ -36,6 +36,10 @@ class LabelSampler(Protocol):
         """How often each class was given in the draws of each request; ``(classes,)`` each."""
         ...
 
+    def again(self, purpose: str) -> LabelSampler:
+        """The same inputs, drawn for another purpose: other draws, nothing read or tokenised again."""
+        ...
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -69,6 +73,11 @@ def stream_key(seed: int, purpose: str, what: object) -> int:
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr((int(seed), purpose, what)).encode("utf-8", "surrogatepass"))
     return int.from_bytes(digest.digest(), "little")
+
+
+def stream_keys(seeds: Sequence[int], purpose: str, inputs: Sequence[object]) -> list[int]:
+    """The key of each input's draws."""
+    return [stream_key(seed, purpose, what) for seed, what in zip(seeds, inputs, strict=True)]
 
 
 def generator(key: int, block: int) -> np.random.Generator:

@@ -9,6 +9,7 @@ than the two draws differ: that is what ``synonym_words`` counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.lexicon.substitution import SubstitutionTable, load_table
-from unfooled.models import Encoded, TextModel
+from unfooled.models import EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
-from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_keys
 from unfooled.settings import setting
 from unfooled.words.word import WORD
 
@@ -40,15 +41,15 @@ class SynonymVote(SmoothedVote):
         True, "Redraw from the whole connected component of synonyms, if that has at most K words"
     )
 
-    def check(self, model: TextModel) -> None:
-        pass
+    def check(self, model: Model) -> None:
+        as_text(model)
 
     def substitutes(self) -> SubstitutionTable:
         """The table; the first call computes and keeps it."""
         return load_table(self.table, min_cosine=self.min_cosine, most=self.max_synonyms, expand=self.expand)
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> SynonymSampler:
         table = self.substitutes()
         return SynonymSampler(table, model, encoded, seeds_of(seed, len(encoded)), purpose)
@@ -70,14 +71,20 @@ class SynonymSampler:
     def __init__(
         self,
         table: SubstitutionTable,
-        model: TextModel,
-        encoded: Sequence[Encoded],
+        model: Model,
+        encoded: Sequence[EncodedInput],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._table, self._model = table, model
-        self._texts = [item.texts for item in encoded]
-        self._keys = [stream_key(seed, purpose, own) for seed, own in zip(seeds, self._texts, strict=True)]
+        self._table, self._model = table, as_text(model)
+        self._texts = [item.texts for item in as_texts(encoded)]
+        self._seeds = seeds
+        self._keys = stream_keys(seeds, purpose, self._texts)
+
+    def again(self, purpose: str) -> SynonymSampler:
+        other = copy(self)
+        other._keys = stream_keys(self._seeds, purpose, self._texts)
+        return other
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)

@@ -8,6 +8,7 @@ draw that shows none of them sees exactly what it saw before: that is what ``mas
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextModel
+from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
-from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
 from unfooled.settings import setting
 
@@ -34,12 +35,9 @@ class RandomWordMask(SmoothedVote):
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
     )
 
-    def check(self, model: TextModel) -> None:
-        if model.mask_token_id is None:
-            raise UsageError(
-                f"The tokenizer {type(model.tokenizer).__name__} has no mask token, and the predictor "
-                "random-mask shows one for every hidden word. Use an encoder with one (BERT, RoBERTa, …)."
-            )
+    def check(self, model: Model) -> None:
+        if reason := model.mask_refusal():
+            raise UsageError(f"The predictor random-mask shows a mask token for every hidden word; {reason}.")
         if self.kept >= 1 and not float(self.kept).is_integer():
             raise UsageError(f"kept must be a share below 1 or a whole number of words, got {self.kept}.")
 
@@ -49,7 +47,7 @@ class RandomWordMask(SmoothedVote):
         return min(total, max(1, wanted))
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> MaskedWordsSampler:
         return MaskedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
@@ -60,20 +58,24 @@ class MaskedWordsSampler:
     def __init__(
         self,
         settings: RandomWordMask,
-        model: TextModel,
-        encoded: Sequence[Encoded],
+        model: Model,
+        encoded: Sequence[EncodedInput],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
         self._model = model
-        self._assembler = WordAssembler(model)
-        self.words = self._assembler.read([item.texts for item in encoded])
+        self._assembler = WordAssembler(as_text(model))
+        self.words = self._assembler.read([item.texts for item in as_texts(encoded)])
         self.total = [len(own) for own in self.words]
         """T of each input: the words that are read."""
         self.kept = [settings.kept_words(total) for total in self.total]
-        self._keys = [
-            stream_key(seed, purpose, own.words) for seed, own in zip(seeds, self.words, strict=True)
-        ]
+        self._seeds = seeds
+        self._keys = stream_keys(seeds, purpose, [own.words for own in self.words])
+
+    def again(self, purpose: str) -> MaskedWordsSampler:
+        other = copy(self)
+        other._keys = stream_keys(self._seeds, purpose, [own.words for own in self.words])
+        return other
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)

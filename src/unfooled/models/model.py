@@ -1,0 +1,208 @@
+"""What a model is, whatever it reads: the protocol that predictors, defences and certificates are written to.
+
+A kind of model (``text.py``, ``tensor.py``) reads inputs, puts them into batches, and runs forward from the
+tensor that noise is added to, its *start*: the word embeddings of a text, the values of an image. Nothing
+here decides a label: that is the business of ``unfooled.predictors``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from unfooled.models.noise import Sampler, Site
+
+Excerpt = tuple[str, tuple[int, int, int]]
+"""What stands at a position of an input, and its place: (which text, first character, past the last)."""
+
+
+class EncodedInput(Protocol):
+    """One input as a model reads it. ``len`` is its share of a batch (see ``Model.batch_size``)."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a part of the input is not read."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def key(self) -> object:
+        """What the answer depends on. Draws are keyed by its ``repr``, so equal inputs get equal draws."""
+        ...
+
+    def show(self) -> str:
+        """The input in a line of text, for reports."""
+        ...
+
+    def excerpts(self, positions: Sequence[int]) -> list[Excerpt]:
+        """What stands at these positions; nothing, where the kind has no positions to name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An input that the model does not read, and why."""
+
+    reason: str
+    shown: str = ""
+
+    def show(self) -> str:
+        return self.shown
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Result of a forward pass: ``logits`` ``(rows, classes)``, hidden states if asked for."""
+
+    logits: Tensor
+    hidden: tuple[Tensor, ...] = ()
+
+
+class InputBatch(Protocol):
+    """Inputs that go through one forward pass together."""
+
+    @property
+    def labels(self) -> Tensor | None: ...
+
+    def __len__(self) -> int: ...
+
+    def rows(self, index: Tensor) -> Any:
+        """The given rows as a batch, in that order, repeated where they are named twice."""
+        ...
+
+
+class Model(Protocol):
+    """Reads inputs and gives logits.
+
+    Each kind has inputs, encoded inputs and batches of its own; a caller hands back what it was given. The
+    rows of a batch never influence each other, so order, batch size and padding change no answer.
+    """
+
+    kind: ClassVar[str]
+    """What it reads: ``text`` or ``tensor``."""
+
+    @property
+    def module(self) -> Any:
+        """What is called, with its weights: a PyTorch module, or a function of a tensor."""
+        ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def num_labels(self) -> int: ...
+
+    @property
+    def precision(self) -> str:
+        """In which precision answers are computed: ``float32``, ``bf16``, …"""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """How much one forward pass takes, in the unit of ``len(encoded)``: tokens of texts, or inputs."""
+        ...
+
+    @property
+    def parallel(self) -> bool:
+        """Whether forward passes may run side by side in threads."""
+        ...
+
+    def evaluating(self) -> None:
+        """Switch dropout and batch statistics off."""
+        ...
+
+    def inputs(self, first: Any, second: Sequence[Any] | None = None) -> Any:
+        """What ``read`` takes, from what a user gave; ``second`` are the second texts of pairs."""
+        ...
+
+    def read(self, inputs: Any) -> list[Any]:
+        """One :class:`EncodedInput` per input, or :class:`Unreadable` with the reason."""
+        ...
+
+    def batch(self, encoded: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
+        """An :class:`InputBatch` of these inputs on the model's device."""
+        ...
+
+    def start(self, batch: Any) -> Tensor:
+        """The tensor that noise is added to, ``(rows, …)``: word embeddings, or the values of a tensor."""
+        ...
+
+    def coordinates(self, item: Any) -> int:
+        """How many numbers the start of this input has."""
+        ...
+
+    def forward(
+        self,
+        batch: Any,
+        *,
+        start: Tensor | None = None,
+        sampler: Sampler | None = None,
+        sites: Sequence[Site] = (),
+        copies: Sequence[int] | None = None,
+        hidden_states: bool = False,
+    ) -> Forward:
+        """One forward pass, from ``start`` where it is given; ``sampler`` gives the noise added at ``sites``.
+
+        With ``copies``, row ``r`` of the result belongs to row ``copies[r]`` of the batch.
+        """
+        ...
+
+    def gradient(
+        self,
+        batch: Any,
+        labels: Tensor | None = None,
+        *,
+        sampler: Sampler | None = None,
+        sites: Sequence[Site] = (),
+        draws: int = 1,
+    ) -> tuple[Tensor, Tensor]:
+        """Gradient of each row's own loss with respect to its start, and the mean probabilities.
+
+        The loss is −log of the probability of ``labels`` (of the model's own prediction if None), averaged
+        over ``draws`` noise draws inside the log.
+        """
+        ...
+
+    def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
+        """Refuse a noise site that the model does not have, naming the setting."""
+        ...
+
+    def mask_refusal(self) -> str:
+        """Why parts of an input cannot be hidden from this model; empty if they can."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """Whatever the answers depend on, as JSON: weights, architecture, tokenizer, precision, device."""
+        ...
+
+
+def start_gradient(
+    model: Model,
+    batch: InputBatch,
+    labels: Tensor | None,
+    *,
+    sampler: Sampler | None,
+    sites: Sequence[Site],
+    draws: int,
+) -> tuple[Tensor, Tensor]:
+    """``Model.gradient`` by ``Model.start`` and ``Model.forward`` (RSMI Eq. 3).
+
+    No weight gradient is computed: only the path to the start is differentiated.
+    """
+    with torch.enable_grad():
+        start = model.start(batch).detach().requires_grad_(True)
+        copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
+        forward = model.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
+        log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
+        log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
+        target = log_mean.argmax(dim=-1) if labels is None else labels
+        # Rows do not interact, so the gradient of the sum holds each row's own gradient.
+        loss = F.nll_loss(log_mean, target, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, start)
+    return gradient, log_mean.detach().exp()
