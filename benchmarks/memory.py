@@ -22,26 +22,7 @@ VICTIM = """
 def scores(texts):
     return [[0.9, 0.1] if "bad" in text else [0.2, 0.8] for text in texts]
 """
-WORDS = [
-    "the",
-    "film",
-    "is",
-    "a",
-    "story",
-    "of",
-    "people",
-    "who",
-    "lived",
-    "in",
-    "some",
-    "place",
-    "and",
-    "found",
-    "what",
-    "they",
-    "wanted",
-    "there",
-]
+WORDS = "the film is a story of people who lived in some place and found what they wanted there"
 
 
 def main() -> None:
@@ -82,7 +63,7 @@ def write_inputs(path: Path, size: int) -> None:
     chooser = random.Random(0)
     with path.open("w", encoding="utf-8") as file:
         for number in range(size):
-            words = [*chooser.choices(WORDS, k=10), chooser.choice(("bad", "fine")), str(number)]
+            words = [*chooser.choices(WORDS.split(), k=10), chooser.choice(("bad", "fine")), str(number)]
             label = "down" if "bad" in words else "up"
             file.write(json.dumps({"text": " ".join(words), "label": label}) + "\n")
 

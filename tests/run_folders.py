@@ -88,6 +88,18 @@ def outcome(row: int, text: str, status: str = "failed", **more: Any) -> dict[st
     return Outcome(row, status, (text,), **values).to_dict()  # type: ignore[arg-type]
 
 
+def write_records(folder: Path, table: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The journal of a report, and what the report says about it."""
+    from unfooled.storage.journal import open_journal
+    from unfooled.storage.kept import JOURNAL, kept_records
+
+    with open_journal(folder / JOURNAL, table) as journal:
+        for one in records:
+            journal.add("key", one["row"], one)
+        listed = journal.write_list(lambda: [("key", one["row"]) for one in records])
+        return kept_records(journal, listed, dict).where()
+
+
 def write_attack(
     folder: Path,
     outcomes: list[dict[str, Any]],
@@ -101,12 +113,8 @@ def write_attack(
     """The folder that an attack with these outcomes leaves."""
     from unfooled.records.attack_summary import attack_summary
     from unfooled.records.outcome import Outcome
-    from unfooled.storage.journal import open_journal
 
     folder.mkdir(parents=True)
-    with open_journal(folder / "journal.sqlite", "outcomes") as journal:
-        for one in outcomes:
-            journal.add("key", one["row"], one)
     made = [Outcome.from_dict(json.loads(json.dumps(one))) for one in outcomes]
     report = {
         "format": 1,
@@ -118,7 +126,7 @@ def write_attack(
         "versions": {"unfooled": "0.1.0"},
         "command": f"unfooled attack runs/plain --recipe {recipe}",
         "complete": True,
-        "journal": {"file": "journal.sqlite", "examples": [["key", one["row"]] for one in outcomes]},
+        "journal": write_records(folder, "outcomes", outcomes),
         "labels": ["negative", "positive"],
         "summary": attack_summary(made, goal=goal, randomised=randomised),
         **about,
@@ -148,12 +156,8 @@ def certificate(row: int, text: str, radius: float | None, *, correct: bool = Tr
 def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "l2", **about: Any) -> Path:
     """The folder that a certification leaves."""
     from unfooled.records.certificate_summary import certificate_summary
-    from unfooled.storage.journal import open_journal
 
     folder.mkdir(parents=True)
-    with open_journal(folder / "journal.sqlite", "certificates") as journal:
-        for one in certificates:
-            journal.add("key", one.row, one.to_dict())
     report = {
         "format": 1,
         "classifier": "runs/plain",
@@ -168,7 +172,7 @@ def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "
         "versions": {"unfooled": "0.1.0"},
         "command": f"unfooled certify runs/plain --threat {threat}",
         "complete": True,
-        "journal": {"file": "journal.sqlite", "examples": [["key", one.row] for one in certificates]},
+        "journal": write_records(folder, "certificates", [one.to_dict() for one in certificates]),
         "summary": certificate_summary(certificates),
         **about,
     }

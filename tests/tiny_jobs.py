@@ -101,20 +101,15 @@ class Numbers:
 
 def squares_job(count: int = ITEMS, **more: Any) -> Job[int]:
     conditions = fingerprint({"work": "squares"})
-    return Job(Numbers(count), key=lambda n: (conditions, n), name=lambda n: f"number {n}", **more)  # type: ignore[arg-type]
+    return Job(Numbers(count), key=lambda n: (conditions, n), name=lambda n: f"number {n}", **more)
 
 
-def work(
-    path: Path, executor: Executor, spec: Any, count: int = ITEMS, made: Any = lambda _: None, **more: Any
-) -> None:
-    """The job on the journal at ``path``."""
-    job = squares_job(count, **more)
+def work(path: Path, executor: Executor, spec: Any, count: int = ITEMS, **more: Any) -> list[Any]:
+    """The job on the journal at ``path``; gives its records."""
+    own = ("settled", "again")
+    job = squares_job(count, **{name: more.pop(name) for name in own if name in more})
     with open_journal(path, TABLE) as journal:
-        listed = job.listed(journal)
-        try:
-            job.run(listed, journal, executor, spec, made=made)
-        finally:
-            journal.report_list(listed)
+        return job.run(journal, executor, spec, decode=dict, report=list, **more)
 
 
 def rows(path: Path) -> list[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ import pytest
 from tiny_attacks import LABELS, Fill, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
 from tiny_runs import write_inputs
 from unfooled.api.attack import attack
-from unfooled.api.attack_work import Progress, read_attack
+from unfooled.api.attack_job import Progress, read_attack
 from unfooled.api.load_inputs import load_inputs
 from unfooled.attacks import Answer, Asked, Limits
 from unfooled.attacks.tools import Tools

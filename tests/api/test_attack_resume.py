@@ -18,7 +18,7 @@ from child_processes import start
 from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack import attack
-from unfooled.api.attack_work import read_attack
+from unfooled.api.attack_job import read_attack
 from unfooled.attacks.tools import Tools
 from unfooled.data.inputs import Inputs
 from unfooled.records.outcome import Outcome

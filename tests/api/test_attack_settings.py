@@ -12,12 +12,12 @@ import pytest
 
 from tiny_attacks import LABELS, Swap, scores, write_examples
 from unfooled.api.attack import attack
-from unfooled.api.attack_work import AttackReport
 from unfooled.attacks import RECIPES, make_recipe
 from unfooled.attacks.parts.constraints import fitted_to
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim
 from unfooled.data.inputs import Inputs
+from unfooled.records.attack_report import AttackReport
 from unfooled.settings import setting
 
 

@@ -12,11 +12,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from run_folders import write_records
 from tiny_attacks import Stubborn, Swap
 from tiny_models import CONFIGS, tiny_model
 from unfooled.api.attack import attack
-from unfooled.api.attack_work import JOURNAL, TABLE
-from unfooled.api.attack_work import REPORT as ATTACK
+from unfooled.api.attack_job import REPORT as ATTACK
+from unfooled.api.attack_job import TABLE
 from unfooled.api.load import load, save, wrap
 from unfooled.api.represent import REPORT, represent
 from unfooled.attacks.tools import Tools
@@ -25,7 +26,6 @@ from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
 from unfooled.records.outcome import Outcome
-from unfooled.storage.journal import open_journal
 
 LABELS = ("down", "up")
 TEXTS = ("a gorgeous , witty film", "dull", "the story is very long and the ending was not good")
@@ -55,9 +55,6 @@ def write_attack(
 ) -> Path:
     """An attack folder of the run, as ``unfooled attack`` leaves it behind."""
     folder = run / "attacks" / recipe
-    with open_journal(folder / JOURNAL, TABLE) as journal:
-        for outcome in outcomes:
-            journal.add("key", outcome.row, outcome.to_dict())
     write_json(
         folder / ATTACK,
         {
@@ -65,7 +62,7 @@ def write_attack(
             "victim": {"weights": load(on or run, device="cpu").identity()["weights"]},
             "labels": list(LABELS),
             "summary": {},
-            "journal": {"examples": [["key", outcome.row] for outcome in outcomes]},
+            "journal": write_records(folder, TABLE, [outcome.to_dict() for outcome in outcomes]),
         },
     )
     return folder

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
-from unfooled.api.attack_work import Progress, read_attack
+from unfooled.api.attack_job import Progress, read_attack
 from unfooled.attacks import RECIPES, Limits
 from unfooled.cli import attack_show, main
 from unfooled.cli.attack_options import RecipeSettings

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from child_processes import start
-from tiny_jobs import ITEMS, TABLE, Squares, rows, squares_job, work
+from tiny_jobs import ITEMS, Squares, rows, work
 from unfooled.errors import UsageError, UserError
-from unfooled.storage.journal import TEMPORARY, open_journal
 from unfooled.work.executor import Inline, make_executor
 from unfooled.work.processes import Processes
 
@@ -59,13 +58,15 @@ def test_records_to_be_tried_again_are_replaced_and_settled_ones_need_no_work(tm
     journal = tmp_path / "journal.sqlite"
     settled = [(("refused", 7), {"number": 7, "square": None})]
     work(journal, Inline(), spec, settled=settled)
-    again = {
-        "settled": settled,
-        "again": lambda record: record["square"] is None or record["number"] % 10 == 3,
-    }
-    work(journal, Inline(), spec, made=seen.append, **again)
-    assert [one["number"] for one in seen] == [103, 113, 123, 133]
-    assert len(rows(journal)) == ITEMS + 1 and "7" not in spec.noted("done.txt")
+
+    def again(record: Any) -> bool:
+        return record["square"] is None or record["number"] % 10 == 3
+
+    found = work(journal, Inline(), spec, take=seen.append, settled=settled, again=again)
+    assert [one["number"] for one in seen[-4:]] == [103, 113, 123, 133]
+    assert [one["number"] for one in found] == [*range(100, 100 + ITEMS), 7], "in the order of the inputs"
+    assert len(seen) == len(rows(journal)) == ITEMS + 1
+    assert spec.noted("done.txt").count("103") == 2 and "7" not in spec.noted("done.txt")
 
 
 def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_kept_twice(
@@ -73,7 +74,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_kept_twice(
 ) -> None:
     spec = Squares(tmp_path, deadly=117, deaths=2)
     made: list[Any] = []
-    work(tmp_path / "journal.sqlite", Processes(2), spec, made=made.append)
+    work(tmp_path / "journal.sqlite", Processes(2), spec, take=made.append)
     assert rows(tmp_path / "journal.sqlite") == expected
     assert len(made) == ITEMS
     assert len(spec.noted("opened.txt")) >= 3
@@ -124,7 +125,7 @@ def test_cores_are_divided_unless_the_environment_says_otherwise(
         if given:
             monkeypatch.setenv("OMP_NUM_THREADS", given)
         made: list[Any] = []
-        work(tmp_path / f"{workers}-{given}", Processes(workers), Threads(), made=made.append)
+        work(tmp_path / f"{workers}-{given}", Processes(workers), Threads(), take=made.append)
         found.append({one["threads"] for one in made})
     assert found == [{"2"}, {"1"}, {"5"}]
 
@@ -140,17 +141,11 @@ class Threads:
             yield place, {"threads": os.environ["OMP_NUM_THREADS"]}
 
 
-def test_the_list_of_a_job_reads_back_in_order(tmp_path: Path) -> None:
-    job = squares_job(5)
-    with open_journal(TEMPORARY, TABLE) as journal:
-        listed = job.listed(journal)
-        assert listed == job.listed(journal) != squares_job(6).listed(journal)
-        assert [record for _, record in journal.read_list(listed)] == [None] * 5
-        job.run(listed, journal, Inline(), Squares(tmp_path))
-        assert list(journal.reported(listed)) == []
-        assert journal.report_list(listed) == 5
-    assert [one["number"] for one in journal.reported(listed)] == [100, 101, 102, 103, 104]
-    assert [one["number"] for one in journal.reported(listed, 1, 2)] == [101, 102]
+def test_progress_is_told_with_what_is_there_when_work_begins_and_after_each_record(tmp_path: Path) -> None:
+    journal, seen, told = tmp_path / "journal.sqlite", [], []
+    work(journal, Inline(), Squares(tmp_path), count=3)
+    work(journal, Inline(), Squares(tmp_path), count=5, take=seen.append, tell=lambda: told.append(len(seen)))
+    assert told == [3, 3, 4, 5]
 
 
 def started(folder: Path, workers: int, seconds: float) -> subprocess.Popen[bytes]:

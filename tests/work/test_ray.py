@@ -48,7 +48,7 @@ def test_a_dead_actor_is_replaced_and_nothing_is_lost_or_kept_twice(
 ) -> None:
     made: list[Any] = []
     spec = Squares(tmp_path, deadly=117, deaths=1)
-    work(tmp_path / "journal.sqlite", local, spec, made=made.append)
+    work(tmp_path / "journal.sqlite", local, spec, take=made.append)
     assert spec.noted("deaths.txt") == ["117"]
     assert rows(tmp_path / "journal.sqlite") == expected and len(made) == ITEMS
     assert "A worker died (Ray" in capfd.readouterr().err

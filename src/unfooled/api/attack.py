@@ -8,26 +8,37 @@ goes on where it stood, a larger ``limit`` only adds examples, and nothing is mi
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unfooled.api.attack_work import JOURNAL, REPORT, TABLE, AttackReport, AttackWork, Progress
-from unfooled.api.load_inputs import load_inputs, training_texts
-from unfooled.api.victim import Target, open_target
-from unfooled.attacks import Example, Limits, Recipe, make_recipe, run_attacks
+from unfooled.api.attack_job import (
+    REPORT,
+    TABLE,
+    AttackSpec,
+    Progress,
+    Tally,
+    attack_job,
+    attack_report,
+    texts_to_fit,
+)
+from unfooled.api.load_inputs import load_inputs
+from unfooled.api.victim import Target, open_target, travelling
+from unfooled.attacks import Limits, Recipe, make_recipe
 from unfooled.attacks.parts.constraints import fitted_to
-from unfooled.attacks.tools import Tools, check_access, lexicon_versions, make_services
+from unfooled.attacks.tools import Tools, check_access, lexicon_versions
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
-from unfooled.errors import UsageError, UserError
+from unfooled.errors import UsageError
 from unfooled.files import writable, write_json
+from unfooled.records.attack_report import AttackReport
 from unfooled.records.outcome import Outcome
 from unfooled.settings import build
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
+from unfooled.storage.kept import JOURNAL, Kept
 from unfooled.storage.provenance import command, versions
+from unfooled.work.executor import make_executor
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
@@ -48,6 +59,8 @@ def attack(
     seed: int = 0,
     device: str = "auto",
     in_flight: int = 128,
+    workers: int | None = None,
+    ray: str | None = None,
     out: str | Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> AttackReport:
@@ -59,9 +72,10 @@ def attack(
     ``limits`` bounds what an attack may do, ``tools`` are the models that recipes ask beside the victim.
 
     With ``out`` (a run has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and every
-    outcome in ``journal.sqlite``; the same call goes on from there. ``in_flight`` only changes speed. A
-    classifier that was loaded with ``precision="bf16"`` is searched in bfloat16; first answers, successes and
-    re-verification are float32 all the same.
+    outcome in ``journal.sqlite``; the same call goes on from there. ``workers`` processes share the work, or
+    actors on the Ray cluster at the address ``ray`` (``"local"`` starts one here); they and ``in_flight``
+    change only the speed. A classifier that was loaded with ``precision="bf16"`` is searched in bfloat16;
+    first answers, successes and re-verification are float32 all the same.
 
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
@@ -79,26 +93,19 @@ def attack(
     if limits.sentence != "either" and found.pairs is None:
         raise UsageError(f"--sentence {limits.sentence} is for pairs; {found.source} has single texts.")
 
-    @cache
-    def texts() -> list[str]:
-        own = training_texts(target.run, which)
-        if own is None:
-            every = load_inputs(target.reader, target.run, which, lenient=True)
-            own = [*every.texts, *(every.pairs or [])]
-        return own
-
     fitted = "fill" in chosen.needs and tools.masked_lm is None
     conditions = {
         "unfooled": versions()["unfooled"],
         "victim": dict(target.identity),
         "recipe": _described(chosen),
         "limits": asdict(limits),
-        "tools": asdict(tools) | ({"fitted_to": fingerprint({"texts": texts()})} if fitted else {}),
+        "tools": asdict(tools)
+        | ({"fitted_to": fingerprint({"texts": texts_to_fit(target, which)})} if fitted else {}),
         "seed": seed,
         "labels": found.names,
         "lexicon": lexicon_versions() | _own_files(chosen),
     }
-    work = AttackWork(found, fingerprint(conditions))
+    job = attack_job(found, fingerprint(conditions))
     folder = default_folder(target, chosen.name) if out is None else Path(out)
     about = {
         "format": FORMAT,
@@ -110,28 +117,6 @@ def attack(
         "command": command(),
     }
 
-    tell = on_progress or (lambda _: None)
-
-    def attacked(examples: list[Example]) -> Iterator[Outcome]:
-        if examples:
-            services = make_services(target.victim, chosen, tools, training_texts=texts, device=device)
-            tell(work.progress)  # from here on, time is spent on examples
-            yield from run_attacks(
-                examples,
-                chosen,
-                services,
-                limits=limits,
-                seed=seed,
-                randomised=target.victim.randomised,
-                label_names=found.names,
-                in_flight=in_flight,
-            )
-
-    def report() -> AttackReport:
-        return work.report(
-            about, randomised=target.victim.randomised, labels=found.names or target.victim.labels
-        )
-
     if folder is not None and "unknown" in target.identity and (folder / JOURNAL).is_file():
         print(
             f"{writable(folder)} holds results of a victim that may be another one: {target.name} does not "
@@ -139,21 +124,46 @@ def attack(
             file=sys.stderr,
         )
 
-    try:
-        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
-            left = work.resume(journal)
-            tell(work.progress)
-            for outcome in attacked(left):
-                work.keep(journal, outcome)
-                tell(work.progress)
-    except (KeyboardInterrupt, UserError):
-        if folder is not None and work.progress.done:
-            write_json(folder / REPORT, report().to_dict())
-        raise
-    finished = report()
-    if folder is not None:
-        write_json(folder / REPORT, finished.to_dict())
-    return finished
+    executor = make_executor(workers, ray)
+    spec = AttackSpec(
+        victim=target if executor.in_process else travelling(target),
+        inputs=which,
+        recipe=chosen,
+        limits=limits,
+        tools=tools,
+        seed=seed,
+        label_names=found.names,
+        in_flight=in_flight,
+        device=device,
+    )
+    tally = Tally(job.total)
+
+    def report(outcomes: Kept[Outcome]) -> AttackReport:
+        made = attack_report(
+            outcomes,
+            about,
+            total=job.total,
+            randomised=target.victim.randomised,
+            labels=found.names or target.victim.labels,
+        )
+        if folder is not None:
+            write_json(folder / REPORT, made.to_dict())
+        return made
+
+    def tell() -> None:
+        if on_progress:
+            on_progress(tally.progress)
+
+    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
+        return job.run(
+            journal,
+            executor,
+            spec,
+            decode=Outcome.from_dict,
+            report=report,
+            take=tally.take,
+            tell=tell,
+        )
 
 
 def _chosen(recipe: str | Mapping[str, Any] | Recipe) -> Recipe:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from unfooled.api.certify_inputs import given_items, labelled_items
 from unfooled.api.certify_work import (
-    JOURNAL,
     REPORT,
     TABLE,
     CertificateReport,
@@ -31,6 +30,7 @@ from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
 from unfooled.settings import build
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
+from unfooled.storage.kept import JOURNAL
 from unfooled.storage.provenance import command, versions
 
 if TYPE_CHECKING:
@@ -95,27 +95,30 @@ def certify(
         "versions": versions(),
         "command": command(),
     }
-    work: CertifyWork | None = None
     folder = None if out is None else Path(out)
     if out is None and run is not None and which.texts is None:
         folder = run / "certificates" / threat
     tell = on_progress or (lambda _: None)
-    try:
-        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
-            drawn = secret_seed(journal, conditions) if seed is None else seed
-            conditions["seed"] = about["seed"] = drawn
-            work = CertifyWork(items, refused, fingerprint(conditions))
-            left = work.resume(journal)
+    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
+        drawn = secret_seed(journal, conditions) if seed is None else seed
+        conditions["seed"] = about["seed"] = drawn
+        work = CertifyWork(items, refused, fingerprint(conditions))
+        left = work.resume(journal)
+
+        def report() -> CertificateReport:
+            made = work.report(journal, about)
+            if folder is not None:
+                write_json(folder / REPORT, made.to_dict())
+            return made
+
+        try:
             tell(work.progress)
             todo = [items[number].texts for number in left]
             for number, found in certifier.with_seed(drawn).certify(todo):
                 work.keep(journal, left[number], completed(found, items[left[number]]))
                 tell(work.progress)
-    except (KeyboardInterrupt, UserError):
-        if folder is not None and work is not None and work.progress.done:
-            write_json(folder / REPORT, work.report(about).to_dict())
-        raise
-    report = work.report(about)
-    if folder is not None:
-        write_json(folder / REPORT, report.to_dict())
-    return report
+        except (KeyboardInterrupt, UserError):
+            if folder is not None and work.progress.done:
+                report()
+            raise
+        return report()

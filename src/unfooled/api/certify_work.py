@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unfooled.errors import UserError
 from unfooled.files import read_json
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.certificate_summary import certificate_summary
-from unfooled.storage.journal import Journal, fingerprint, read_journal
+from unfooled.storage.journal import Journal, fingerprint
+from unfooled.storage.kept import JOURNAL, kept_records, read_kept
 
 REPORT = "certificate.json"
-JOURNAL = "journal.sqlite"
 TABLE = "certificates"
 
 
@@ -52,6 +51,7 @@ class CertifyWork:
 
     def resume(self, journal: Journal) -> list[int]:
         """Take over what the journal holds; the numbers of the inputs that are left."""
+        self._listed = journal.write_list(lambda: self._order)
         for key, certificate in self._refused.items():
             journal.add(*key, certificate.to_dict())
             self._done[key] = certificate
@@ -79,14 +79,10 @@ class CertifyWork:
             samples=sum(one.samples for one in made),
         )
 
-    def report(self, about: Mapping[str, Any]) -> CertificateReport:
-        made = [key for key in self._order if key in self._done]
-        certificates = tuple(self._done[key] for key in made)
-        details = {
-            **about,
-            "complete": len(made) == len(self._order),
-            "journal": {"file": JOURNAL, "examples": [list(key) for key in made]},
-        }
+    def report(self, journal: Journal, about: Mapping[str, Any]) -> CertificateReport:
+        certificates = kept_records(journal, self._listed, Certificate.from_dict)
+        complete = len(certificates) == len(self._order)
+        details = {**about, "complete": complete, "journal": certificates.where()}
         return CertificateReport(certificate_summary(certificates), certificates, details)
 
     def _key(self, row: int, texts: tuple[str, ...], truth: str | None) -> tuple[str, int]:
@@ -113,10 +109,6 @@ def refusal(item: Item, threat: str, message: str) -> Certificate:
 def read_certificates(folder: str | Path) -> CertificateReport:
     """A report that was kept, with its certificates."""
     saved = read_json(Path(folder) / REPORT)
-    with read_journal(Path(folder) / JOURNAL, TABLE) as journal:
-        found = [journal.get(key, row) for key, row in saved["journal"]["examples"]]
-    certificates = tuple(Certificate.from_dict(one) for one in found if one is not None)
-    if len(certificates) < len(found):
-        raise UserError(f"{folder}: the journal lacks certificates of {REPORT}. Certify again.")
+    certificates = read_kept(Path(folder) / JOURNAL, TABLE, saved["journal"], Certificate.from_dict)
     summary = saved.pop("summary")
     return CertificateReport(summary, certificates, saved)

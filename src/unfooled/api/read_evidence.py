@@ -127,7 +127,7 @@ def _at_path(models: Sequence[Model], folder: Path) -> int | None:
 
 
 def _attack(folder: Path, predictor: Any = None) -> Attack:
-    from unfooled.api.attack_work import read_attack
+    from unfooled.api.attack_job import read_attack
 
     report = _whole(folder / ATTACK, lambda: read_attack(folder))
     about = report.about

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unfooled.api.attack_work import REPORT as ATTACK
-from unfooled.api.attack_work import read_attack
+from unfooled.api.attack_job import REPORT as ATTACK
+from unfooled.api.attack_job import read_attack
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
 from unfooled.statistics.drift import Array, drift, fit_plane

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Reader, Reads
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, UserError
 from unfooled.files import writable
 
 if TYPE_CHECKING:
@@ -31,6 +31,54 @@ class Target:
     reader: Reads
     run: Path | None = None
     """The run folder, which also says what the victim was trained on."""
+    opening: Opening | None = None
+    """How another process opens it; None if it exists only in this one."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a victim is opened, in this process or another; it must turn out to be the same one."""
+
+    what: Any
+    predictor: PredictorChoice
+    victim_options: Mapping[str, Any]
+    device: str
+    precision: str
+    identity: Mapping[str, Any]
+
+    def open(self) -> Target:
+        target = open_target(
+            self.what,
+            predictor=self.predictor,
+            victim_options=self.victim_options,
+            device=self.device,
+            precision=self.precision,
+        )
+        names = {**self.identity, **target.identity}
+        differ = [name for name in names if self.identity.get(name) != target.identity.get(name)]
+        if differ:
+            raise UserError(
+                f"A worker opened {target.name} and found another one: {', '.join(differ)} differ. Save a "
+                "classifier that was changed in memory and name its folder; keep files as they are while the "
+                "work runs; have the same files at the same path on every machine."
+            )
+        return target
+
+
+def travelling(target: Target) -> Opening:
+    """How worker processes open the victim; one that exists only in this process is refused."""
+    if target.opening is None:
+        raise UsageError(
+            f"Worker processes cannot open {target.name}: it exists only in this process. Save it and name "
+            "its folder, or leave out workers and ray."
+        )
+    if "unknown" in target.identity:
+        raise UsageError(
+            f"Worker processes cannot find {target.name}: it is a lambda, a method, or a function of a "
+            "notebook or script. Put the function in a file and name it as FILE.py:FUNCTION, or leave out "
+            "workers and ray."
+        )
+    return target.opening
 
 
 def open_target(
@@ -44,25 +92,36 @@ def open_target(
     """``what``: a run folder, a ``Classifier``, a victim, a function, a pipeline, or a spec of a victim."""
     if isinstance(what, Target):
         return what
+    options = dict(victim_options or {})
     is_text = isinstance(what, str | Path)
     if is_text and (Path(what).is_dir() or ":" not in str(what)):
         from unfooled.api.load import load
 
         opened = load(what, device=device, precision=precision)
-        return _of_classifier(opened, Path(what), predictor, victim_options)
-    if not is_text:
-        from unfooled.predictors import Classifier
-
-        if isinstance(what, Classifier):
-            return _of_classifier(what, what.folder, predictor, victim_options)
-    if predictor:
+        target = _of_classifier(opened, Path(what), predictor, options)
+    elif _is_classifier(what):
+        target = _of_classifier(what, what.folder, predictor, options)
+        what, precision = what.folder, "bf16" if what.model.bf16 else "float32"
+        device = str(target.identity["device"])
+        if what is None:
+            return target
+    elif predictor:
         raise UsageError("Predictors are for classifiers of unfooled; this victim answers as it is.")
-    from unfooled.attacks.victims import as_victim
+    else:
+        from unfooled.attacks.victims import as_victim
 
-    options = dict(victim_options or {})
-    if is_text and str(what).startswith("hf:"):
-        options.setdefault("device", device)
-    return _of_victim(as_victim(str(what) if is_text else what, **options))
+        if is_text and str(what).startswith("hf:"):
+            options.setdefault("device", device)
+        target = _of_victim(as_victim(str(what) if is_text else what, **options))
+    return replace(target, opening=Opening(what, predictor, options, device, precision, target.identity))
+
+
+def _is_classifier(what: Any) -> bool:
+    if isinstance(what, str | Path):
+        return False
+    from unfooled.predictors import Classifier
+
+    return isinstance(what, Classifier)
 
 
 def open_classifier(what: Classifier | str | Path, *, device: str = "auto") -> tuple[Classifier, Path | None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from unfooled.cli.console import err
 
 if TYPE_CHECKING:
-    from unfooled.api.attack_work import Progress
+    from unfooled.api.attack_job import Progress
 
 
 @contextmanager

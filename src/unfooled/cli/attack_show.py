@@ -10,7 +10,7 @@ from unfooled.cli.console import err, out, print_json
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from unfooled.api.attack_work import AttackReport
+    from unfooled.records.attack_report import AttackReport
     from unfooled.records.outcome import Outcome
 
 CONTEXT = 60

@@ -33,9 +33,12 @@ def fingerprint(conditions: Mapping[str, Any]) -> str:
 class Journal:
     """Results by (fingerprint of the conditions, number)."""
 
-    def __init__(self, connection: sqlite3.Connection, table: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, table: str, *, read_only: bool = False
+    ) -> None:
         self._connection = connection
-        self._table = table
+        self.path = path
+        self.table = table
         if read_only:
             return
         connection.execute(
@@ -50,14 +53,14 @@ class Journal:
     def read(self, conditions: str, *, below: int | None = None) -> dict[int, Any]:
         """All results under these conditions, or those with a number less than ``below``."""
         rows = self._connection.execute(
-            f"SELECT number, result FROM {self._table} WHERE conditions = ?", (conditions,)
+            f"SELECT number, result FROM {self.table} WHERE conditions = ?", (conditions,)
         )
         return {number: json.loads(result) for number, result in rows if below is None or number < below}
 
     def get(self, conditions: str, number: int) -> Any | None:
         """One result, or None."""
         row = self._connection.execute(
-            f"SELECT result FROM {self._table} WHERE conditions = ? AND number = ?", (conditions, number)
+            f"SELECT result FROM {self.table} WHERE conditions = ? AND number = ?", (conditions, number)
         ).fetchone()
         return None if row is None else json.loads(row[0])
 
@@ -65,7 +68,7 @@ class Journal:
         """Keep a result in one transaction; the one that is there already stays, unless ``replace``."""
         with self._connection:
             self._connection.execute(
-                f"INSERT OR {'REPLACE' if replace else 'IGNORE'} INTO {self._table} VALUES (?, ?, ?)",
+                f"INSERT OR {'REPLACE' if replace else 'IGNORE'} INTO {self.table} VALUES (?, ?, ?)",
                 (conditions, number, json.dumps(result)),
             )
 
@@ -80,10 +83,10 @@ class Journal:
         name = digest.hexdigest()[:32]
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            known = f"SELECT 1 FROM {self._table}_lists WHERE list = ? LIMIT 1"
+            known = f"SELECT 1 FROM {self.table}_lists WHERE list = ? LIMIT 1"
             if self._connection.execute(known, (name,)).fetchone() is None:
                 self._connection.executemany(
-                    f"INSERT INTO {self._table}_lists (list, place, conditions, number) VALUES (?, ?, ?, ?)",
+                    f"INSERT INTO {self.table}_lists (list, place, conditions, number) VALUES (?, ?, ?, ?)",
                     ((name, place, *key) for place, key in enumerate(keys())),
                 )
         return name
@@ -91,7 +94,7 @@ class Journal:
     def read_list(self, name: str) -> Iterator[tuple[int, Any | None]]:
         """(place, result) of every input of a list, in order; None where there is no result yet."""
         rows = self._connection.execute(
-            f"SELECT place, result FROM {self._table}_lists LEFT JOIN {self._table}"
+            f"SELECT place, result FROM {self.table}_lists LEFT JOIN {self.table}"
             " USING (conditions, number) WHERE list = ? ORDER BY place",
             (name,),
         )
@@ -100,20 +103,20 @@ class Journal:
 
     def report_list(self, name: str) -> int:
         """Mark what is there now as reported, for :meth:`reported`; gives its number."""
-        mine, results = f"{self._table}_lists", self._table
+        mine, results = f"{self.table}_lists", self.table
         with self._connection:
             self._connection.execute(
                 f"UPDATE {mine} SET reported = EXISTS (SELECT 1 FROM {results} WHERE {results}.conditions ="
                 f" {mine}.conditions AND {results}.number = {mine}.number) WHERE list = ?",
                 (name,),
             )
-        marked = f"SELECT count(*) FROM {self._table}_lists WHERE list = ? AND reported"
+        marked = f"SELECT count(*) FROM {self.table}_lists WHERE list = ? AND reported"
         return int(self._connection.execute(marked, (name,)).fetchone()[0])
 
     def reported(self, name: str, start: int = 0, count: int = -1) -> Iterator[Any]:
         """The results of a list that were reported, in order, from ``start`` on, at most ``count``."""
         rows = self._connection.execute(
-            f"SELECT result FROM {self._table}_lists CROSS JOIN {self._table} USING (conditions, number)"
+            f"SELECT result FROM {self.table}_lists CROSS JOIN {self.table} USING (conditions, number)"
             " WHERE list = ? AND reported ORDER BY place LIMIT ? OFFSET ?",
             (name, count, start),
         )
@@ -126,7 +129,7 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
     """The journal in this file, made if it is not there; a file that cannot be used is named."""
     if path == TEMPORARY:
         connection = sqlite3.connect("", check_same_thread=False)
-        journal = Journal(connection, table)
+        journal = Journal(connection, path, table)
         weakref.finalize(journal, connection.close)
         yield journal
         return
@@ -138,7 +141,7 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        yield Journal(connection, table)
+        yield Journal(connection, path, table)
     except sqlite3.Error as error:
         raise UserError(
             f"The journal {path} cannot be used: {error}. Choose another folder with --out."
@@ -157,7 +160,7 @@ def read_journal(path: Path, table: str) -> Iterator[Journal]:
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30)
         try:
-            yield Journal(connection, table, read_only=True)
+            yield Journal(connection, path, table, read_only=True)
         finally:
             connection.close()
     except sqlite3.Error as error:

@@ -20,15 +20,12 @@ class Kept(Sequence[R], Generic[R]):
     """Records in the order of the inputs: ``len``, iteration, indices and slices; none is held in memory."""
 
     def __init__(
-        self,
-        journal: Journal | Path,
-        table: str,
-        name: str,
-        decode: Callable[[Mapping[str, Any]], R],
-        count: int,
+        self, path: Path, table: str, name: str, decode: Callable[[Mapping[str, Any]], R], count: int
     ) -> None:
-        self._journal, self._table, self._name = journal, table, name
+        self._path, self._table, self._name = path, table, name
         self._decode, self._count = decode, count
+        self._journal: Journal | None = None
+        """A temporary journal, which lives as long as somebody may read it."""
 
     def __len__(self) -> int:
         return self._count
@@ -73,17 +70,15 @@ class Kept(Sequence[R], Generic[R]):
                 yield self._decode(record)
 
     def _opened(self) -> AbstractContextManager[Journal]:
-        if isinstance(self._journal, Journal):
-            return nullcontext(self._journal)
-        return read_journal(self._journal, self._table)
+        return read_journal(self._path, self._table) if self._journal is None else nullcontext(self._journal)
 
 
-def keep(
-    journal: Journal, path: Path, table: str, name: str, decode: Callable[[Mapping[str, Any]], R]
-) -> Kept[R]:
-    """The records of a list that the journal at ``path`` has now."""
-    count = journal.report_list(name)
-    return Kept(journal if path == TEMPORARY else path, table, name, decode, count)
+def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, Any]], R]) -> Kept[R]:
+    """The records of a list that the journal has now."""
+    records = Kept(journal.path, journal.table, name, decode, journal.report_list(name))
+    if journal.path == TEMPORARY:
+        records._journal = journal
+    return records
 
 
 def read_kept(
@@ -91,7 +86,7 @@ def read_kept(
 ) -> Kept[R]:
     """The records of a saved report; ``about`` is what :meth:`Kept.where` said of them."""
     with read_journal(path, table) as journal:
-        there = sum(1 for _ in journal.reported(about["list"]))
+        there = sum(1 for _ in map(decode, journal.reported(about["list"])))  # damaged ones are found now
     if there < about["records"]:
         raise UserError(
             f"{path} lacks {about['records'] - there} records of the report beside it. Run the work again."

@@ -11,12 +11,17 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from unfooled.storage.journal import Journal, Key
+from unfooled.errors import UserError
+from unfooled.storage.journal import TEMPORARY, Journal, Key
+from unfooled.storage.kept import Kept, kept_records
 from unfooled.work.executor import Executor, Piece, Spec
 
 Item = TypeVar("Item")
+Made = TypeVar("Made", covariant=True)
+R = TypeVar("R")
+Result = TypeVar("Result")
 Record = Mapping[str, Any]
 
 
@@ -24,12 +29,18 @@ def _never(_: Record) -> bool:
     return False
 
 
+class Items(Protocol[Made]):
+    """The items of a job; may make them on demand."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> Made: ...
+
+
 @dataclass(frozen=True)
 class Job(Generic[Item]):
     """What is to be done: one record per item."""
 
-    items: Sequence[Item]
-    """May make its items on demand: only ``len`` and ``[number]`` are used."""
+    items: Items[Item]
     key: Callable[[Item], Key]
     """Under which the journal keeps the record: everything that the record depends on."""
     name: Callable[[Item], str]
@@ -49,28 +60,45 @@ class Job(Generic[Item]):
             yield self.key(self.items[number])
         yield from (key for key, _ in self.settled)
 
-    def listed(self, journal: Journal) -> str:
-        """The name of the list of these inputs in the journal, which :meth:`run` works through."""
-        return journal.write_list(self.keys)
-
     def run(
+        self,
+        journal: Journal,
+        executor: Executor,
+        spec: Spec,
+        *,
+        decode: Callable[[Record], R],
+        report: Callable[[Kept[R]], Result],
+        take: Callable[[Record], None] = lambda _: None,
+        tell: Callable[[], None] = lambda: None,
+    ) -> Result:
+        """Do what is left, and report.
+
+        ``report`` gets all records, decoded when they are read; it is also called when Ctrl-C or a user error
+        stops the work, if something is done and the journal is a file. ``take`` gets each record once: first
+        those that the journal has, then the new ones. ``tell`` is called when the former are read, when the
+        first worker is ready, and after each new record.
+        """
+        listed = journal.write_list(self.keys)
+        try:
+            self._work(listed, journal, executor, spec, take, tell)
+        except (KeyboardInterrupt, UserError):
+            records = kept_records(journal, listed, decode)
+            if len(records) and journal.path != TEMPORARY:
+                report(records)
+            raise
+        return report(kept_records(journal, listed, decode))
+
+    def _work(
         self,
         listed: str,
         journal: Journal,
         executor: Executor,
         spec: Spec,
-        *,
-        found: Callable[[Record], None] = lambda _: None,
-        begin: Callable[[], None] = lambda: None,
-        made: Callable[[Record], None] = lambda _: None,
+        take: Callable[[Record], None],
+        tell: Callable[[], None],
     ) -> None:
-        """Do what is left.
-
-        ``found`` gets each record that the journal has, then ``begin`` is called, then ``made`` gets each new
-        record after it was written.
-        """
-        for key, record in self.settled:
-            journal.add(*key, record)
+        for key, settled in self.settled:
+            journal.add(*key, settled)
         left, broken = array("q"), set()
         for place, kept in journal.read_list(listed):
             if kept is None:
@@ -79,13 +107,16 @@ class Job(Generic[Item]):
                 left.append(place)
                 broken.add(place)
             else:
-                found(kept)
-        begin()
-        pieces: Iterator[Piece] = ((place, self.items[place]) for place in left)
-        with closing(executor.run(spec, pieces, count=len(left), name=self._named)) as records:
+                take(kept)
+        tell()
+
+        def pieces() -> Iterator[Piece]:
+            tell()  # somebody asks, so what is needed is loaded: from here on, time is spent on inputs
+            for place in left:
+                yield place, self.items[place]
+
+        with closing(executor.run(spec, pieces(), count=len(left), name=self.name)) as records:
             for place, record in records:
                 journal.add(*self.key(self.items[place]), record, replace=place in broken)
-                made(record)
-
-    def _named(self, item: Any) -> str:
-        return self.name(item)
+                take(record)
+                tell()
