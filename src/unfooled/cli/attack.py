@@ -40,6 +40,8 @@ def attack(
     labels: own.Labels = None,
     seed: own.Seed = 0,
     in_flight: own.InFlight = 128,
+    workers: options.Workers = None,
+    ray: options.Ray = None,
     device: own.Device = "auto",
     precision: own.Precision = "float32",
     out_: own.Out = None,
@@ -104,6 +106,8 @@ def attack(
                 seed=seed,
                 device=device,
                 in_flight=in_flight,
+                workers=workers,
+                ray=ray,
                 out=folder,
                 on_progress=on_progress,
             )

@@ -13,6 +13,17 @@ from unfooled.data.inputs import Inputs
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
 
 INPUTS = Options(Inputs, leave_out=["texts", "pairs", "labels"])
+
+# Who does the work.
+Workers = Annotated[
+    int | None,
+    typer.Option(help="Worker processes that share the work (default: 1). Changes speed and memory only."),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(help="Address of a Ray cluster that does the work, or local. Needs unfooled[ray]."),
+]
+
 DefenceSettings = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),
