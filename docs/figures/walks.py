@@ -1,8 +1,8 @@
-"""Which files of unfooled a verb runs through, in the order of their first call: the walks of architecture.md.
+"""Which files of unfooled a verb runs through, in the order of their first call.
 
-``python docs/figures/walks.py`` trains a tiny model, predicts, attacks (TextFooler), certifies (words) and reports
-under a profiler, and prints the files per verb. Imports do not count, calls do. Constructors that dataclasses generate
-and the files common to all rooms (errors.py, settings.py, registry.py) are left out.
+``python docs/figures/walks.py`` trains a tiny model, predicts, attacks (TextFooler), certifies (words) and
+reports under a profiler, and prints the files per verb. Imports do not count, calls do. The files common to
+all rooms (errors.py, settings.py, registry.py) are left out.
 """
 
 from __future__ import annotations
