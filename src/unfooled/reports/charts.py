@@ -1,8 +1,8 @@
 """What a chart shows: its data and its axes, described once.
 
-``vega.spec`` turns a description into the interactive chart and ``drawings.drawing`` into a picture that needs
-no script, so the two always show the same. Colours are left to the page, which knows whether it is light or
-dark: a series has a slot, and the page gives each slot its colour.
+``vega.spec`` turns a description into the interactive chart and ``drawings.drawing`` into a picture that
+needs no script, so the two always show the same. Colours are left to the page, which knows whether it is
+light or dark: a series has a slot, and the page gives each slot its colour.
 """
 
 from __future__ import annotations
