@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unfooled import assets
-from unfooled.errors import UsageError
+from unfooled.attacks.parts.constraints import neighbourhood
 from unfooled.lexicon.tagger import Tag, Tagger, load_tagger, pos_of_span, same_coarse_pos
+from unfooled.words.document import Document
 
 REVIEWS = (
     "it 's a gorgeous , witty , seductive movie .",
@@ -76,17 +77,13 @@ def test_order_repetition_and_batching_do_not_matter(tagger: Tagger) -> None:
 
 
 @pytest.mark.network
-def test_part_of_speech_at_a_place_is_that_of_the_whole_text(tagger: Tagger) -> None:
-    text = " ".join(REVIEWS)
-    items = [(text, *match.span()) for match in re.finditer(r"\S+", text)]
-    tags = tagger.tags([text])[0]
-    assert tagger.pos_at(items) == [pos_of_span(tags, start, end) for _, start, end in items]
-
-
-@pytest.mark.network
-def test_span_outside_the_text_is_refused(tagger: Tagger) -> None:
-    with pytest.raises(UsageError, match="3:9"):
-        tagger.pos_at([("a film", 3, 9)])
+def test_the_neighbourhood_of_a_word_gives_it_the_tag_of_the_whole_text(tagger: Tagger) -> None:
+    document = Document.of(" ".join(REVIEWS))
+    (tags,) = tagger.tags(document.texts)
+    for number, (_, start, end) in enumerate(document.spans):
+        text, first, last = neighbourhood(document, number)
+        (near,) = tagger.tags([text])
+        assert pos_of_span(near, first, last) == pos_of_span(tags, start, end)
 
 
 def test_span_takes_the_token_that_covers_most_of_it() -> None:
@@ -105,12 +102,6 @@ def test_names_are_nouns_and_auxiliaries_are_verbs() -> None:
     )
     assert not same_coarse_pos("NOUN", "VERB") and not same_coarse_pos("ADJ", "ADV")
     assert not same_coarse_pos(None, None)
-
-
-def test_released_textfooler_also_swaps_nouns_and_verbs() -> None:
-    assert same_coarse_pos("NOUN", "VERB", noun_for_verb=True)
-    assert same_coarse_pos("AUX", "PROPN", noun_for_verb=True)
-    assert not same_coarse_pos("NOUN", "ADJ", noun_for_verb=True)
 
 
 def test_importing_the_lexicon_tools_loads_nothing_heavy() -> None:

@@ -16,8 +16,6 @@ from unfooled.data.rows import Splits
 Kind = Literal["single", "pair", "qa", "image"]
 Reader = Callable[[Path], Splits]
 
-LONG_TEXT_WORDS = 100
-
 
 @dataclass(frozen=True)
 class Task:
@@ -35,13 +33,3 @@ class Task:
     asset: str | Path | None = None
     """Where its rows are: the name of an asset, or the folder that a package of its own brings along."""
     read: Reader | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """The columns a tokenizer takes, in order."""
-        return ("text", "text_pair") if self.kind == "pair" else ("text",)
-
-    @property
-    def long_text(self) -> bool:
-        """Whether inputs are documents rather than sentences (attacks on them are slow)."""
-        return self.mean_words > LONG_TEXT_WORDS

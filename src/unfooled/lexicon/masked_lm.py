@@ -104,15 +104,8 @@ class MaskedLM:
         return list(result["input_ids"])
 
 
-def load_masked_lm(
-    name: str | Path | None = None, *, texts: Sequence[str] = (), device: str = "auto"
-) -> MaskedLM:
-    """The masked language model of a folder or hub id; without a name, the default one for ``texts``.
-
-    Safetensors only, no remote code.
-    """
-    if name is None:
-        return fit_masked_lm(texts, device=device)
+def load_masked_lm(name: str | Path, *, device: str = "auto") -> MaskedLM:
+    """The masked language model of a folder or hub id."""
     tokenizer, model = open_tokenizer(name), open_model("AutoModelForMaskedLM", name)
     return MaskedLM(model, tokenizer, device=device, name=str(name))
 

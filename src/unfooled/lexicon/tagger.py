@@ -7,19 +7,16 @@ text may be tokenised in any way. docs/lexicon.md has the speed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from unfooled import assets
-from unfooled.errors import UsageError
 from unfooled.lexicon.recent import Recent
 
 _BATCH = 256
 _CACHED_TEXTS = 50_000
 # The tagger sees four tokens to each side; the fifth keeps the spaces around those as they are.
-_NEIGHBOURS = 5
 _COARSER = {"PROPN": "NOUN", "AUX": "VERB"}
 
 
@@ -68,21 +65,6 @@ class Tagger:
             self._recent.put(text, known[text])
         return [known[text] for text in texts]
 
-    def pos_at(self, items: Sequence[tuple[str, int, int]]) -> list[str | None]:
-        """The part of speech at ``text[start:end]`` of each ``(text, start, end)``.
-
-        What ``pos_of_span`` says of the whole text's tags, for the price of tagging the neighbourhood:
-        the tagger never looks further. Candidates for one place share most of it.
-        """
-        cuts = [_neighbourhood(*item) for item in items]
-        tagged = self.tags(
-            [text[first:last] for (text, _, _), (first, last) in zip(items, cuts, strict=True)]
-        )
-        return [
-            pos_of_span(tags, start - first, end - first)
-            for (_, start, end), (first, _), tags in zip(items, cuts, tagged, strict=True)
-        ]
-
     def _pos(self, word: Any) -> str:
         """What the attribute ruler makes of a token; without a parse it sees the fine tag and the word."""
         key = (word.tag, word.orth)
@@ -114,25 +96,9 @@ def pos_of_span(tags: Sequence[Tag], start: int, end: int) -> str | None:
     return best
 
 
-def same_coarse_pos(a: str | None, b: str | None, *, noun_for_verb: bool = False) -> bool:
+def same_coarse_pos(a: str | None, b: str | None) -> bool:
     """Whether one word may stand for the other: equal, with PROPN taken as NOUN and AUX as VERB.
 
-    ``noun_for_verb`` also lets nouns and verbs take each other's place, as TextFooler's released code
-    does. An unknown part of speech equals nothing.
+    An unknown part of speech equals nothing.
     """
-    if a is None or b is None:
-        return False
-    a, b = _COARSER.get(a, a), _COARSER.get(b, b)
-    return a == b or (noun_for_verb and {a, b} == {"NOUN", "VERB"})
-
-
-def _neighbourhood(text: str, start: int, end: int) -> tuple[int, int]:
-    """The characters of the span's own words and of a few to each side."""
-    if not 0 <= start < end <= len(text):
-        raise UsageError(f"The span {start}:{end} is not within the text of {len(text)} characters.")
-    words = [match.span() for match in re.finditer(r"\S+", text)]
-    before = [first for first, last in words if last <= start]
-    after = [last for first, last in words if first >= end]
-    first = before[-_NEIGHBOURS] if len(before) >= _NEIGHBOURS else 0
-    last = after[_NEIGHBOURS - 1] if len(after) >= _NEIGHBOURS else len(text)
-    return first, last
+    return a is not None and b is not None and _COARSER.get(a, a) == _COARSER.get(b, b)

@@ -56,32 +56,21 @@ def raw_synonyms(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=65536)
-def antonyms(word: str, pos: str | None = None, *, indirect: bool = False) -> tuple[str, ...]:
-    """WordNet's antonyms of ``word``, inflected like it.
-
-    With ``indirect``, also those of the adjectives it is similar to: dreadful is similar to bad, whose
-    antonym is good.
-    """
+def antonyms(word: str, pos: str | None = None) -> tuple[str, ...]:
+    """WordNet's antonyms of ``word``, inflected like it."""
     bases = inflection.lemmas(word)
     found = []
     with _lock:
         for synset, own in _synsets(word, pos):
             sources = [lemma for lemma in synset.lemmas() if lemma.name().lower() in bases]
-            if indirect and synset.pos() == "s":
-                sources += [lemma for head in synset.similar_tos() for lemma in head.lemmas()]
             for source in sources:
                 found += [(a.name().lower(), _COARSE[synset.pos()], own) for a in source.antonyms()]
     return _in_form(word, found, multiword=False)
 
 
 def synonym_pairs() -> Iterator[tuple[str, str]]:
-    """Every two single words of a synset, once a pair, in the order of WordNet's files."""
+    """Every two single words of a synset, once per pair, in the order of WordNet's files."""
     return iter(dict.fromkeys((a.lemma, b.lemma) for a, b in wordnet_files.synonymous_senses()))
-
-
-def antonym_pairs() -> Iterator[tuple[str, str]]:
-    """Every two single words that WordNet lists as antonyms, once a pair."""
-    return iter(dict.fromkeys((a, b) for a, b, _ in wordnet_files.antonymous_lemmas()))
 
 
 def _synsets(word: str, pos: str | None) -> list[tuple[Synset, bool]]:

@@ -86,9 +86,9 @@ def share(rate: Mapping[str, Any] | None, note: str = "") -> TableCell:
     )
 
 
-def plain_share(value: float | None, note: str = "") -> TableCell:
+def plain_share(value: float | None) -> TableCell:
     """A proportion without an interval."""
-    return NOTHING if value is None else TableCell(value, _percent(value), note)
+    return NOTHING if value is None else TableCell(value, _percent(value))
 
 
 def mean(found: Mapping[str, Any] | None) -> TableCell:

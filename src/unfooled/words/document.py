@@ -99,11 +99,11 @@ class Document:
             replacement = in_case_of(self.word(word), replacement)
         return self._edited(word, replacement)
 
-    def replace_all(self, replacements: Mapping[int, str], *, keep_case: bool = True) -> Document:
+    def replace_all(self, replacements: Mapping[int, str]) -> Document:
         """A copy with several words replaced at once."""
         document = self
         for number, word in replacements.items():
-            document = document.replace(number, word, keep_case=keep_case)
+            document = document.replace(number, word)
         return document
 
     def delete(self, word: int) -> Document:
