@@ -13,7 +13,7 @@ import pytest
 from tiny_attacks import LABELS, Swap, scores, write_examples
 from unfooled.api.attack import attack
 from unfooled.attacks import RECIPES, make_recipe
-from unfooled.attacks.parts.constraints import fitted_to
+from unfooled.attacks.parts.constraints import KeepsMeaning, fitted_to
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim
 from unfooled.data.inputs import Inputs
@@ -22,12 +22,11 @@ from unfooled.settings import setting
 
 
 @dataclass(frozen=True)
-class SwapSimilar(Swap):
+class SwapSimilar(Swap, KeepsMeaning):
     """A recipe with a threshold of its paper."""
 
     name: ClassVar[str] = "swap-similar"
     threshold: ClassVar[str] = "bae"
-    min_similarity: float | None = setting(None, "Least similarity")
     vectors: str | None = setting(None, "Word vectors")
 
 

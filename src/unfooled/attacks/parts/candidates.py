@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.vectors import load_vectors
+from unfooled.settings import setting
 from unfooled.words.document import Document
 
 Candidates = Callable[[Document, int], Steps[Sequence[str]]]
@@ -50,6 +52,25 @@ def nearest(
         return [neighbour for neighbour, _ in loaded.neighbours(word, count, min_cosine)]
 
     return look_up
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Settings of the recipes that replace a word by its neighbours in a space of word vectors."""
+
+    candidates: int = setting(50, "Nearest neighbours of a word that are tried", at_least=1)
+    min_cosine: float = setting(0.5, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
+    vectors: str | None = setting(
+        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
+    )
+    ppdb: str | None = setting(
+        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
+    )
+
+    def neighbours(self, attempt: Attempt, numbers: Iterable[int]) -> Table:
+        """The candidates of these words."""
+        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
+        return candidate_table(attempt, numbers, near)
 
 
 def from_table(table: Mapping[int, Sequence[str]]) -> Candidates:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import ClassVar, TypeVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.lexicon.similarity import THRESHOLDS, windows
 from unfooled.lexicon.tagger import pos_of_span, same_coarse_pos
+from unfooled.settings import setting
 from unfooled.words.document import Document
 
 R = TypeVar("R")
 
+WINDOW = 15
+"""Words around a substitution that are compared, TextFooler's number."""
 _NEIGHBOURS = 7
 """Words to each side that are tagged along with a word; the tagger looks at four."""
 
@@ -38,7 +41,7 @@ class Constraints:
     """
 
     min_similarity: float | None = None
-    window: int | None = 15
+    window: int | None = WINDOW
     same_pos: bool = True
 
     def allowed(
@@ -67,6 +70,24 @@ class Constraints:
         return windows(before, after, start, end, document.span(number)[2], size=self.window)
 
 
+@dataclass(frozen=True)
+class KeepsMeaning:
+    """The setting of the recipes that compare the words around a substitution with what stood there."""
+
+    threshold: ClassVar[str] = "textfooler"
+    """Whose least similarity it is, where the setting is left open."""
+
+    min_similarity: float | None = setting(
+        None,
+        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
+        at_least=-1,
+        at_most=1,
+    )
+
+    def constraints(self, window: int = WINDOW) -> Constraints:
+        return Constraints(least_similarity(self.min_similarity, self.threshold), window=window)
+
+
 def least_similarity(given: float | None, paper: str, encoder: str = "minilm") -> float:
     """The setting of a recipe; where it is left open, the paper's threshold as it fits the encoder."""
     return THRESHOLDS[encoder][paper] if given is None else given
@@ -74,12 +95,9 @@ def least_similarity(given: float | None, paper: str, encoder: str = "minilm") -
 
 def fitted_to(encoder: str, recipe: R) -> R:
     """The recipe with its least similarity settled for the encoder, unless the user has set it."""
-    if not hasattr(recipe, "threshold"):
+    if not isinstance(recipe, KeepsMeaning):
         return recipe
-    settled: Any = recipe
-    least = least_similarity(settled.min_similarity, settled.threshold, encoder)
-    made: R = replace(settled, min_similarity=least)
-    return made
+    return replace(recipe, min_similarity=least_similarity(recipe.min_similarity, recipe.threshold, encoder))
 
 
 def with_same_pos(

@@ -1,9 +1,9 @@
 """A2T: few queries, since the gradient ranks the words (Yoo and Qi 2021), as TextAttack's recipe sets it.
 
-One gradient orders the words; 20 close neighbours a word, the same part of speech, the whole text similar to
-the original, at most a tenth of the words (but four in any case). Deviations: the vectors are GloVe fitted to
-WordNet; the encoder of the similarity is ours (the paper has a DistilBERT); its least cosine of 0.9 is 0.856
-as 1 − angle/π, whatever the encoder.
+One gradient orders the words; 20 close neighbours per word, the same part of speech, the whole text similar
+to the original, at most a tenth of the words (but four in any case). Deviations: the vectors are GloVe fitted
+to WordNet; the encoder of the similarity is ours (the paper has a DistilBERT); its least cosine of 0.9 is
+0.856 as 1 − angle/π, whatever the encoder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.parts.candidates import candidate_table, content_words, from_table, nearest
+from unfooled.attacks.parts.candidates import Neighbours, content_words, from_table
 from unfooled.attacks.parts.constraints import Constraints
 from unfooled.attacks.parts.greedy import greedy
 from unfooled.attacks.parts.ranking import by_gradient
@@ -23,7 +23,7 @@ from unfooled.words.document import Document
 
 
 @dataclass(frozen=True)
-class A2T:
+class A2T(Neighbours):
     """Gradient-ranked substitution, cheap enough to train against."""
 
     name: ClassVar[str] = "a2t"
@@ -38,17 +38,10 @@ class A2T:
     )
     max_rate: float = setting(0.1, "Largest share of words changed", at_least=0, at_most=1)
     min_words: int = setting(4, "Words that may change however short the text is", at_least=0)
-    vectors: str | None = setting(
-        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
-    )
-    ppdb: str | None = setting(
-        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
-    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
-        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
-        neighbours = candidate_table(attempt, words, near)
+        neighbours = self.neighbours(attempt, words)
         order = yield from by_gradient(attempt, words)
         found = yield from greedy(
             attempt,

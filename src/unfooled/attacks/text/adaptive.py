@@ -19,8 +19,8 @@ import numpy as np
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.parts.candidates import candidate_table, content_words, nearest
-from unfooled.attacks.parts.constraints import Constraints, least_similarity
+from unfooled.attacks.parts.candidates import Neighbours, content_words
+from unfooled.attacks.parts.constraints import KeepsMeaning
 from unfooled.settings import setting
 from unfooled.words.document import Document
 
@@ -39,36 +39,20 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Neighbours, KeepsMeaning):
     """Gradient-guided substitution against the expectation of a randomised victim."""
 
     name: ClassVar[str] = "adaptive"
     paper: ClassVar[str] = "Expectation over transformation (Athalye et al. 2018) on word substitutions"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")
-    threshold: ClassVar[str] = "textfooler"
 
-    candidates: int = setting(50, "Nearest neighbours of a word that are tried", at_least=1)
-    min_cosine: float = setting(0.5, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
-    min_similarity: float | None = setting(
-        None,
-        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
-        at_least=-1,
-        at_most=1,
-    )
     draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1)
     tried: int = setting(16, "Substitutions measured at a time", at_least=1)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)
-    vectors: str | None = setting(
-        None, "Word vectors: counter-fitted (if not given), glove, glove-50d, or a text file"
-    )
-    ppdb: str | None = setting(
-        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
-    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
-        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
-        table = candidate_table(attempt, content_words(attempt), near)
+        table = self.neighbours(attempt, content_words(attempt))
         vectors = yield from _word_vectors(attempt, table)
         (start,) = yield from attempt.expected([attempt.original], draws=self.draws)
         current, score, changed = attempt.original, attempt.goal.score(start), set[int]()
@@ -109,7 +93,7 @@ class Adaptive:
 
     def _measure(self, attempt: Attempt, current: Document, pairs: Sequence[Pair]) -> Steps[list[Measured]]:
         """The mean probabilities of the substitutions that the constraints allow."""
-        constraints = Constraints(least_similarity(self.min_similarity, self.threshold))
+        constraints = self.constraints()
         allowed: list[tuple[int, Document]] = []
         for number in dict.fromkeys(number for number, _ in pairs):
             documents = [current.replace(number, word) for n, word in pairs if n == number]

@@ -16,7 +16,7 @@ from typing import ClassVar
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import content_words
-from unfooled.attacks.parts.constraints import Constraints, least_similarity
+from unfooled.attacks.parts.constraints import KeepsMeaning
 from unfooled.attacks.parts.greedy import greedy
 from unfooled.attacks.parts.ranking import by_deletion
 from unfooled.settings import setting
@@ -24,7 +24,7 @@ from unfooled.words.document import Document
 
 
 @dataclass(frozen=True)
-class Bae:
+class Bae(KeepsMeaning):
     """Greedy substitution by what a language model expects."""
 
     name: ClassVar[str] = "bae"
@@ -51,6 +51,5 @@ class Bae:
             return [word for word in words if word.casefold() != document.words[number].casefold()]
 
         order = yield from by_deletion(attempt, content_words(attempt))
-        least = least_similarity(self.min_similarity, self.threshold)
-        constraints = Constraints(least, window=self.window)
+        constraints = self.constraints(self.window)
         return (yield from greedy(attempt, order, filled, constraints=constraints))

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.parts.candidates import candidate_table, content_words, from_table, nearest
-from unfooled.attacks.parts.constraints import Constraints, least_similarity
+from unfooled.attacks.parts.candidates import Neighbours, content_words, from_table
+from unfooled.attacks.parts.constraints import KeepsMeaning
 from unfooled.attacks.parts.greedy import greedy
 from unfooled.attacks.parts.ranking import by_deletion
 from unfooled.settings import setting
@@ -21,32 +21,21 @@ from unfooled.words.document import Document
 
 
 @dataclass(frozen=True)
-class Synonym:
+class Synonym(Neighbours, KeepsMeaning):
     """Greedy substitution from small sets of close synonyms."""
 
     name: ClassVar[str] = "synonym"
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (synonym attack)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")
-    threshold: ClassVar[str] = "textfooler"
 
     candidates: int = setting(100, "k: nearest neighbours of a word that are tried", at_least=1)
+    vectors: str | None = setting("counter-fitted", "Word vectors whose neighbours are the synonyms")
     min_cosine: float = setting(0.8, "Least cosine of a neighbour's vector", at_least=-1, at_most=1)
-    vectors: str = setting("counter-fitted", "Word vectors whose neighbours are the synonyms")
-    min_similarity: float | None = setting(
-        None,
-        "Least similarity of the words around; if not given 0.80 with minilm, 0.84 with use",
-        at_least=-1,
-        at_most=1,
-    )
-    ppdb: str | None = setting(
-        None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
-    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         words = content_words(attempt)
-        near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
-        synonyms = candidate_table(attempt, words, near)
+        synonyms = self.neighbours(attempt, words)
         order = yield from by_deletion(attempt, words)
-        constraints = Constraints(least_similarity(self.min_similarity, self.threshold))
+        constraints = self.constraints()
         return (yield from greedy(attempt, order, from_table(synonyms), constraints=constraints))
