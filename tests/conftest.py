@@ -30,9 +30,13 @@ FAST_SECONDS = 2.0
 """What a test of `make test-fast` may take."""
 
 
+LONGEST = ("test_readme.py", "test_train.py", "test_commands.py", "test_repeat.py", "test_attack_resume.py")
+"""Files to begin with, so that no worker is left alone with one of them at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first, so that no worker is left alone with it at the end."""
-    items.sort(key=lambda item: item.path.name != "test_readme.py")
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

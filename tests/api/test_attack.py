@@ -557,11 +557,12 @@ def test_masked_language_model_is_fitted_to_the_attacked_texts_or_taken_by_name(
     assert named == ["some/model"] and len(fitted) == 1
 
 
+@pytest.mark.full
 def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
     import unfooled as uf
 
     folder = tmp_path / "run"
-    settings = {"epochs": 1.0, "lr": 3e-3, "limit": 96, "limit_dev": 8, "limit_test": 8}
+    settings = {"epochs": 3.0, "lr": 3e-3, "limit": 128, "limit_dev": 8, "limit_test": 8}
     classifier = uf.train(folder, **write_inputs(tmp_path), defence="standard", **settings)
     report = uf.attack(folder, limit=12, device="cpu", **PLAIN)
     assert (folder / "attacks/swap/attack.json").is_file()
@@ -577,10 +578,11 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
     assert (report.about["victim"]["bf16"], rough.about["victim"]["bf16"]) == (False, True)
     firsts = [[(one.row, one.first_label, one.first_scores) for one in r.outcomes] for r in (report, rough)]
     assert firsts[0] == firsts[1]
-    for outcome in rough.outcomes:
-        if outcome.perturbed:
-            (answer,) = uf.load(folder, device="cpu", precision="float32").predict(list(outcome.perturbed))
-            assert answer.label == report.labels[outcome.label or 0] != report.labels[outcome.truth or 0]
+    changed = [one for one in rough.outcomes if one.perturbed]
+    assert changed
+    for outcome in changed:
+        (answer,) = uf.load(folder, device="cpu", precision="float32").predict(list(outcome.perturbed))
+        assert answer.label == report.labels[outcome.label or 0] != report.labels[outcome.truth or 0]
     with pytest.raises(UsageError, match="precision must be auto, float32 or bf16"):
         uf.load(folder, precision="half")
     # The same weights in memory are the same victim.

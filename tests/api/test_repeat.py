@@ -80,6 +80,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(left.value.code or 0)
 
 
+@pytest.mark.full
 def test_repeats_are_the_deployed_predictors_answers_under_consecutive_seeds(
     run: Path, measured: dict[str, Any]
 ) -> None:
@@ -142,6 +143,7 @@ def test_other_seed_inputs_or_predictor_are_measured_anew(
     assert seeds == [5, 0, 0, 0, 0]
 
 
+@pytest.mark.full
 def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_path: Path) -> None:
     size = {"repeats": 60, "limit": 20}
     arguments = ["repeat", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]

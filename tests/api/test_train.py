@@ -30,6 +30,7 @@ def finished(inputs: dict[str, object], tmp_path_factory: pytest.TempPathFactory
     return folder
 
 
+@pytest.mark.full
 def test_run_learns_and_predicts_after_loading(finished: Path) -> None:
     metrics = json.loads((finished / "metrics.json").read_text())
     assert metrics["test"]["accuracy"] >= 0.9
@@ -39,6 +40,7 @@ def test_run_learns_and_predicts_after_loading(finished: Path) -> None:
     assert labels == ["up", "down"]
 
 
+@pytest.mark.full
 def test_run_folder_opens_with_plain_transformers(finished: Path) -> None:
     from transformers import pipeline
 
@@ -48,6 +50,7 @@ def test_run_folder_opens_with_plain_transformers(finished: Path) -> None:
     assert (finished / "model.safetensors").exists()
 
 
+@pytest.mark.full
 def test_run_folder_records_config_versions_seed_metrics_and_card(
     finished: Path, inputs: dict[str, object]
 ) -> None:
@@ -64,6 +67,7 @@ def test_run_folder_records_config_versions_seed_metrics_and_card(
     assert not (finished / "checkpoints").exists()
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_model(
     finished: Path, inputs: dict[str, object], tmp_path: Path
 ) -> None:
@@ -73,6 +77,7 @@ def test_the_same_seed_gives_the_same_model(
     ).read_bytes()
 
 
+@pytest.mark.full
 def test_training_stops_early_when_dev_accuracy_does_not_rise(
     finished: Path, inputs: dict[str, object], tmp_path: Path
 ) -> None:
@@ -81,11 +86,13 @@ def test_training_stops_early_when_dev_accuracy_does_not_rise(
     assert early * 3 == json.loads((finished / "metrics.json").read_text())["train"]["steps"]
 
 
+@pytest.mark.full
 def test_finished_run_is_not_overwritten_unasked(finished: Path, inputs: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="--overwrite"):
         uf.train(finished, **inputs)
 
 
+@pytest.mark.full
 def test_overwrite_replaces_a_finished_run_once_the_new_one_is_known_to_be_good(
     inputs: dict[str, object], tmp_path: Path
 ) -> None:
@@ -130,6 +137,7 @@ def test_bad_setting_is_refused_by_name_and_leaves_nothing(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.full
 def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     inputs: dict[str, object], tmp_path: Path
 ) -> None:

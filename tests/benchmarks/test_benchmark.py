@@ -81,6 +81,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ran
 
 
+@pytest.mark.full
 def test_every_cell_leaves_its_file_where_the_run_keeps_it(finished: Path) -> None:
     for name in (STANDARD, RSMI):
         run = finished / "runs" / name
@@ -162,6 +163,7 @@ def test_command_of_a_cell_repeats_it(finished: Path, monkeypatch: pytest.Monkey
             assert result.exit_code == 0, (one["command"], result.output)
 
 
+@pytest.mark.full
 def test_killed_benchmark_goes_on_and_ends_as_an_undisturbed_one(
     plan: dict[str, Any], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +378,7 @@ def test_runs_survive_the_loss_of_the_state_and_others_are_not_taken_for_them(
     assert benchmark(plan, own)["counts"]["done"] == 8
 
 
+@pytest.mark.full
 def test_run_that_was_deleted_is_made_again(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -426,6 +429,7 @@ def test_folder_in_use_or_of_something_else_is_refused(
         benchmark(plan, own)
 
 
+@pytest.mark.full
 def test_seeds_are_tabulated_as_mean_and_deviation(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

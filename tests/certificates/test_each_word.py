@@ -155,6 +155,7 @@ def excess(before: Floats, after: Floats, distance: float) -> float:
 ERROR = 5 * 0.5 / math.sqrt(150_000) * 2  # of two shares, five standard errors
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("average", [False, True], ids=["both looks", "their average"])
 @pytest.mark.parametrize("level", [0.6, 0.9])
 def test_no_mask_breaks_the_radius(average: bool, level: float) -> None:

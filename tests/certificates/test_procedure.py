@@ -59,6 +59,7 @@ def votes_of(
 MANY = [[p, (1 - p) / 2, (1 - p) / 2] for p in np.linspace(0.4, 0.999, 40)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "sampling",
     [{}, {"adaptive": True}, {"adaptive": True, "radius": 0.5}, {"two_class": True}, {"radius": 0.5}],
@@ -93,6 +94,7 @@ def test_no_draw_is_asked_for_twice() -> None:
             spans[owner] = first + count
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "sampling", [{"n": 200}, {"n": 300, "adaptive": True}, {"n": 300, "adaptive": True, "radius": 0.4}]
 )

@@ -74,6 +74,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(left.value.code or 0)
 
 
+@pytest.mark.full
 def test_table_shows_attacks_intervals_published_figures_and_the_page(
     finished: tuple[Path, str, str],
 ) -> None:

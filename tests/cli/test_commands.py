@@ -121,6 +121,7 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
     assert not list(tmp_path.iterdir()), "something was left behind"
 
 
+@pytest.mark.full
 def test_process_of_its_own_answers_on_stdout_and_ends_with_the_code(run: Path, tmp_path: Path) -> None:
     """The other tests run the command in their own process; this one starts it as a shell does."""
     answer = subprocess.run(
@@ -144,6 +145,7 @@ def test_list_options_and_version_speak_json_and_text() -> None:
     assert b"movie-reviews" in unfooled("train", "--list-tasks").stdout
 
 
+@pytest.mark.full
 def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
     config = run.parent / "train.yaml"
     process = start(

@@ -168,6 +168,7 @@ def test_model_without_safetensors_or_mask_token_is_refused(tmp_path: Path) -> N
         MaskedLM(random_lm(BertConfig, bert_tokenizer()), tokenizer, device="cpu")
 
 
+@pytest.mark.full
 def test_fitting_learns_which_words_fit_where(encoder: Path) -> None:
     lm = fit_masked_lm(
         PATTERN, encoder=encoder, device="cpu", epochs=30, blocks=3, batch_tokens=64, mask_rate=0.3

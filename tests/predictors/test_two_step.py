@@ -64,6 +64,7 @@ def counts(logits: Sequence[Any], classes: int) -> list[int]:
     return [tally[label] for label in range(classes)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("labels", "masking", "first_votes"),
     [(2, "gradient", 5), (3, "gradient", 9), (2, "none", 5), (3, "random", 5)],

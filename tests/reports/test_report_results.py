@@ -352,6 +352,7 @@ def test_hostile_examples_stay_data(make_run: MakeRun) -> None:
     assert not Checker(html_of(run)).all("script")
 
 
+@pytest.mark.full
 def test_thousand_long_examples_stay_below_five_megabytes(make_run: MakeRun) -> None:
     run = make_run("run")
     long = "this review goes on and on and on about everything that happened " * 20

@@ -1,0 +1,63 @@
+"""A tiny model of every kind, and random inputs for it: property tests are written once for all kinds.
+
+A new kind of model gets an entry in ``KINDS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import nn
+
+from tiny_models import WORDS, tiny_classifier
+from unfooled.models import Model, TensorModel, Unreadable
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How to make a model of this kind, and what it can be asked to read."""
+
+    name: str
+    inputs: st.SearchStrategy[Any] = field(repr=False)
+
+    def model(self) -> Model:
+        return _model(self.name)
+
+    def read(self, inputs: Any) -> list[Any]:
+        """The inputs that the model reads; those that it refuses are left out."""
+        return [item for item in self.model().read(inputs) if not isinstance(item, Unreadable)]
+
+
+@cache
+def _model(name: str) -> Model:
+    if name == "tensor":
+        torch.manual_seed(3)
+        network = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 3))
+        return TensorModel(network, (3, 4), batch_size=5)
+    return tiny_classifier(name)
+
+
+known = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
+strange = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+"""Any Unicode, emoji and control characters too, but lone surrogates, which ``Model.inputs`` replaces."""
+texts = st.lists(
+    st.one_of(known, strange, st.tuples(known, strange, known).map("".join)), min_size=1, max_size=5
+)
+
+
+def _tensors(seeds: list[int]) -> torch.Tensor:
+    return torch.stack([torch.randn(3, 4, generator=torch.Generator().manual_seed(seed)) for seed in seeds])
+
+
+tensors = st.lists(st.integers(0, 1000), min_size=1, max_size=5).map(_tensors)
+
+KINDS = {
+    "text (bert)": Kind("bert", texts),
+    "text (t5)": Kind("t5", texts),
+    "text (deberta-v2)": Kind("deberta-v2", texts),
+    "tensor": Kind("tensor", tensors),
+}
