@@ -300,7 +300,7 @@ def test_file_with_other_labels_is_refused_by_line(run: Path, tmp_path: Path) ->
 
 def test_damaged_journal_is_named_with_the_remedy(run: Path, tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
-    with pytest.raises(UserError, match=r"journal\.sqlite.*delete the file"):
+    with pytest.raises(UserError, match=r"journal\.sqlite.*Choose another folder"):
         repeated(run, out=tmp_path, repeats=1)
 
 

@@ -12,6 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 import unfooled as uf
 from tiny_models import TEXTS, bert_tokenizer, t5_tokenizer, tiny_classifier, tiny_model
 from unfooled.errors import UsageError, UserError
+from unfooled.models import TextModel
 from unfooled.predictors import Classifier, Plain, Sequential, TwoStep
 
 LABELS = ["bad", "fair", "good"]
@@ -153,3 +154,11 @@ def test_wrapping_under_impossible_settings_is_refused() -> None:
 def test_an_unusable_device_is_explained(saved: tuple[Classifier, Path]) -> None:
     with pytest.raises(UserError, match="The device 'abacus' cannot be used here"):
         uf.load(saved[1], device="abacus")
+
+
+def test_a_classifier_is_the_same_before_and_after_it_is_used(bert: TextModel) -> None:
+    """A tokenizer remembers the truncation and padding of its last call; they are no part of it."""
+    classifier = Classifier(bert, Plain(), labels=["a", "b", "c"])
+    before = classifier.identity()
+    classifier.predict(["a good film " * 40, "dull"])
+    assert classifier.identity() == before

@@ -9,19 +9,23 @@ nothing measured under other conditions is ever mixed in.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.load_inputs import load_inputs
-from unfooled.api.victim import open_classifier
+from unfooled.api.victim import Opening, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.files import write_json
 from unfooled.records.repeat_report import RepeatReport
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
+from unfooled.storage.kept import JOURNAL
+from unfooled.work.executor import Piece, make_executor
+from unfooled.work.job import Job, Record
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from unfooled.predictors.override import PredictorChoice
 
 FORMAT = 1
-JOURNAL = "journal.sqlite"
 REPORT = "repeat.json"
 
 
@@ -42,6 +45,8 @@ def repeat(
     predictor: PredictorChoice = None,
     seed: int = 0,
     device: str = "auto",
+    workers: int | None = None,
+    ray: str | None = None,
     out: str | Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RepeatReport:
@@ -49,8 +54,9 @@ def repeat(
 
     ``inputs`` says on which (default: the test split of the run's own task), of which the first ``limit`` in
     stratified order are used. With ``out`` (a run has a default, RUN/repeats) the report is kept as
-    ``repeat.json`` and resumed. ``on_progress`` is called with the repeats that are done and their total,
-    first with what the journal holds.
+    ``repeat.json`` and resumed. ``workers`` processes, or actors on the Ray cluster at the address ``ray``,
+    share the repeats. ``on_progress`` is called with the repeats that are done and their total, first with
+    what the journal holds.
 
     >>> repeat("runs/rsmi", repeats=100).summary["accuracy"]["std"]
     """
@@ -69,39 +75,71 @@ def repeat(
     folder = (None if run is None else run / "repeats") if out is None else Path(out)
     name = str(run) if run else f"a classifier ({opened.defence})"
     key = _conditions(opened, encoded, found, seed)
-    done: dict[int, dict[str, Any]] = {}
-    tell = on_progress or (lambda done, total: None)
+    job = Job(items=range(needed), key=lambda number: (key, number), name=lambda number: f"repeat {number}")
+    executor = make_executor(workers, ray)
+    spec = RepeatSpec(
+        opened if executor.in_process else travelling_classifier(own, predictor, opened),
+        found.texts,
+        found.pairs,
+        seed,
+    )
+    done = 0
 
-    def report() -> RepeatReport:
-        made = _report(name, opened, found, seed, done, repeats)
+    def take(_: Record) -> None:
+        nonlocal done
+        done += 1
+
+    def tell() -> None:
+        if on_progress:
+            on_progress(done, needed)
+
+    def report(results: Sequence[Record]) -> RepeatReport:
+        made = _report(name, opened, found, seed, results, repeats)
         if folder is not None:
             write_json(folder / REPORT, made.to_dict())
         return made
 
-    try:
-        with open_journal(TEMPORARY if folder is None else folder / JOURNAL, "repeats") as journal:
-            done = journal.read(key, below=needed)
-            for number in range(needed):
-                tell(len(done), needed)
-                if number not in done:
-                    done[number] = _evaluate(opened, encoded, seed + number)
-                    journal.add(key, number, done[number])
-    except KeyboardInterrupt:
-        if done:
-            report()
-        raise
-    tell(needed, needed)
-    return report()
+    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, "repeats") as journal:
+        return job.run(journal, executor, spec, decode=dict, report=report, take=take, tell=tell)
 
 
-def _evaluate(classifier: Classifier, encoded: Sequence[Encoded], seed: int) -> dict[str, Any]:
-    started = time.perf_counter()
-    decisions = classifier.decide(encoded, seed=seed)
-    return {
-        "answers": [ABSTAINED if decision.abstained else decision.label for decision in decisions],
-        "forwards": sum(decision.forwards for decision in decisions),
-        "seconds": time.perf_counter() - started,
-    }
+@dataclass(frozen=True)
+class RepeatSpec:
+    """What a worker needs to evaluate the inputs once more."""
+
+    classifier: Opening | Classifier
+    texts: Sequence[str]
+    pairs: Sequence[str] | None
+    seed: int
+
+    def open(self, at_once: int) -> RepeatWorker:
+        from unfooled.models import as_text
+
+        own = self.classifier
+        classifier = own.open_classifier() if isinstance(own, Opening) else own
+        return RepeatWorker(classifier, as_text(classifier.model).encode(self.texts, self.pairs), self.seed)
+
+
+@dataclass(frozen=True)
+class RepeatWorker:
+    """Evaluates the same inputs under the noise of one repeat after the other."""
+
+    classifier: Classifier
+    encoded: Sequence[Encoded]
+    seed: int
+
+    def run(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        for place, number in pieces:
+            started = time.perf_counter()
+            decisions = self.classifier.decide(self.encoded, seed=self.seed + number)
+            yield (
+                place,
+                {
+                    "answers": [ABSTAINED if one.abstained else one.label for one in decisions],
+                    "forwards": sum(one.forwards for one in decisions),
+                    "seconds": time.perf_counter() - started,
+                },
+            )
 
 
 def _report(
@@ -109,12 +147,12 @@ def _report(
     classifier: Classifier,
     inputs: LabelledInputs,
     seed: int,
-    done: Mapping[int, dict[str, Any]],
+    results: Sequence[Record],
     repeats: int,
 ) -> RepeatReport:
     description = classifier.predictor.describe()
     varies = classifier.predictor.randomised
-    results = [done[number] for number in sorted(done)]
+    results = list(results)
     answers = [result["answers"] for result in results] * (1 if varies else repeats)
     statistics = repeat_statistics(inputs.labels, answers, classifier.labels)
     for one, row in zip(statistics["per_input"], inputs.rows, strict=True):

@@ -64,14 +64,29 @@ class Opening:
             )
         return target
 
+    def open_classifier(self) -> Classifier:
+        """The same, of a victim that is a classifier."""
+        classifier: Classifier = self.open().reader  # type: ignore[assignment]
+        return classifier
+
+
+_ONLY_HERE = (
+    "Worker processes cannot open {}: it exists only in this process. Save it and name its folder, or leave "
+    "out workers and ray."
+)
+
+
+def travelling_classifier(own: Classifier, predictor: PredictorChoice, opened: Classifier) -> Opening:
+    """How worker processes open the classifier ``own`` with another predictor, which makes it ``opened``."""
+    if own.folder is None:
+        raise UsageError(_ONLY_HERE.format("this classifier"))
+    return _opening(own, predictor, opened.identity())
+
 
 def travelling(target: Target) -> Opening:
     """How worker processes open the victim; one that exists only in this process is refused."""
     if target.opening is None:
-        raise UsageError(
-            f"Worker processes cannot open {target.name}: it exists only in this process. Save it and name "
-            "its folder, or leave out workers and ray."
-        )
+        raise UsageError(_ONLY_HERE.format(target.name))
     if "unknown" in target.identity:
         raise UsageError(
             f"Worker processes cannot find {target.name}: it is a lambda, a method, or a function of a "
@@ -101,10 +116,9 @@ def open_target(
         target = _of_classifier(opened, Path(what), predictor, options)
     elif _is_classifier(what):
         target = _of_classifier(what, what.folder, predictor, options)
-        what, precision = what.folder, "bf16" if what.model.bf16 else "float32"
-        device = str(target.identity["device"])
-        if what is None:
+        if what.folder is None:
             return target
+        return replace(target, opening=_opening(what, predictor, target.identity))
     elif predictor:
         raise UsageError("Predictors are for classifiers of unfooled; this victim answers as it is.")
     else:
@@ -114,6 +128,11 @@ def open_target(
             options.setdefault("device", device)
         target = _of_victim(as_victim(str(what) if is_text else what, **options))
     return replace(target, opening=Opening(what, predictor, options, device, precision, target.identity))
+
+
+def _opening(classifier: Classifier, predictor: PredictorChoice, identity: Mapping[str, Any]) -> Opening:
+    model = classifier.model
+    return Opening(classifier.folder, predictor, {}, model.device.type, model.precision, identity)
 
 
 def _is_classifier(what: Any) -> bool:

@@ -29,6 +29,8 @@ def repeat(
         Path | None,
         typer.Option("--out", help="Folder for repeat.json and its journal (default: RUN/repeats)."),
     ] = None,
+    workers: options.Workers = None,
+    ray: options.Ray = None,
     json_: JsonOption = False,
 ) -> None:
     """Evaluate the same inputs many times under independent noise, and report how the answers vary.
@@ -54,6 +56,8 @@ def repeat(
             predictor=options.predictor_choice(predictor, set_),
             seed=seed,
             device=device,
+            workers=workers,
+            ray=ray,
             out=out_,
             on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
         ).to_dict()

@@ -236,7 +236,7 @@ class TextModel:
         return {
             "weights": self._weights(),
             "architecture": _architecture(self.module),
-            "tokenizer": _digest(self.tokenizer.backend_tokenizer.to_str().encode()),
+            "tokenizer": _tokenizer(self.tokenizer),
             "max_length": self.max_length,
             "device": self.device.type,
             "bf16": self.bf16,
@@ -270,6 +270,12 @@ def as_text(model: Model) -> TextModel:
 def as_texts(encoded: Sequence[EncodedInput]) -> Sequence[Encoded]:
     """The inputs of a model of texts (see :func:`as_text`) as what they are."""
     return cast("Sequence[Encoded]", encoded)
+
+
+def _tokenizer(tokenizer: Any) -> str:
+    """SHA-256 of the tokenizer, without the truncation and padding that its last call set."""
+    told = json.loads(tokenizer.backend_tokenizer.to_str()) | {"truncation": None, "padding": None}
+    return _digest(json.dumps(told, sort_keys=True).encode())
 
 
 def _architecture(module: Any) -> str:
