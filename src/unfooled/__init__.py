@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from unfooled.api.train import train
     from unfooled.attacks.limits import Limits
     from unfooled.attacks.tools import Tools
-    from unfooled.benchmarks.benchmark import benchmark
+    from unfooled.benchmarks.run import benchmark
     from unfooled.benchmarks.sweep import sweep
     from unfooled.certificates.sampling import Reading, Sampling
     from unfooled.data.inputs import Inputs
@@ -53,7 +53,7 @@ _LAZY = {
     "Sampling": "unfooled.certificates.procedure",
     "Tools": "unfooled.attacks.tools",
     "attack": "unfooled.api.attack",
-    "benchmark": "unfooled.benchmarks.benchmark",
+    "benchmark": "unfooled.benchmarks.run",
     "certify": "unfooled.api.certify",
     "load": "unfooled.api.load",
     "predict": "unfooled.api.predict",

@@ -112,7 +112,10 @@ def build(cls: type[T], values: Mapping[str, Any], *, owner: str, noun: str = "s
         value = checked.get(f.name, f.default)
         if value is not MISSING:
             check_range(where, value, f.metadata.get("at_least"), f.metadata.get("at_most"))
-    return cls(**checked)
+    try:
+        return cls(**checked)
+    except UsageError as error:
+        raise UsageError(f"{owner}: {error}") if noun == "key" else error from error
 
 
 def check_names(

@@ -17,9 +17,9 @@ from tiny_plans import write_plan_inputs
 from unfooled.api import attack as attacking
 from unfooled.api import train as training
 from unfooled.attacks import RECIPES
-from unfooled.benchmarks import run_cell as benchmark_run
-from unfooled.benchmarks.benchmark import Stopped, benchmark
+from unfooled.benchmarks import cell_work as benchmark_run
 from unfooled.benchmarks.plan_file import make_plan
+from unfooled.benchmarks.run import Stopped, benchmark
 from unfooled.benchmarks.state import time_left
 from unfooled.errors import UsageError, UserError
 
@@ -213,11 +213,11 @@ def test_killed_benchmark_goes_on_and_ends_as_an_undisturbed_one(
 def test_interrupt_leaves_a_page_and_goes_on_from_the_checkpoint(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unfooled.training.trainer import DefenceTrainer
+    from unfooled.training.trainer import SessionTrainer
 
     plan = copy.deepcopy(plan)
     plan["train"]["epochs"] = 2
-    honest, steps = DefenceTrainer.compute_loss, 0
+    honest, steps = SessionTrainer.training_step, 0
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         nonlocal steps
@@ -226,7 +226,7 @@ def test_interrupt_leaves_a_page_and_goes_on_from_the_checkpoint(
             raise KeyboardInterrupt
         return honest(*arguments, **options)
 
-    monkeypatch.setattr(DefenceTrainer, "compute_loss", interrupted)
+    monkeypatch.setattr(SessionTrainer, "training_step", interrupted)
     with pytest.raises(Stopped) as stopped:
         benchmark(plan, tmp_path / "tiny")
     result = stopped.value.result
@@ -289,7 +289,7 @@ def test_attack_that_breaks_on_every_input_is_a_failure(
 def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unfooled.training.trainer import DefenceTrainer
+    from unfooled.training.trainer import SessionTrainer
 
     plan = {**plan, "repeat": None, "representations": None, "certificates": []}
 
@@ -297,7 +297,7 @@ def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
         raise FloatingPointError("the loss is not a number")
 
     with monkeypatch.context() as patch:
-        patch.setattr(DefenceTrainer, "compute_loss", diverging)
+        patch.setattr(SessionTrainer, "training_step", diverging)
         result = benchmark(plan, tmp_path / "tiny")
     assert result["counts"] == {"done": 0, "failed": 1, "running": 0, "pending": 3}
     assert result["report"] is None

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from unfooled.benchmarks.cells import make_cells
+from unfooled.benchmarks.plan import LEAST, scaled
 from unfooled.benchmarks.plan_file import make_plan, presets, read_plan
-from unfooled.benchmarks.plan_scale import LEAST, scaled
 from unfooled.errors import UsageError
 
 BASE: dict[str, Any] = {
@@ -290,17 +290,17 @@ def test_every_preset_is_a_good_plan_that_says_what_it_is(name: str) -> None:
 def test_published_figures_agree_with_themselves(name: str) -> None:
     """ASR = 1 − RAcc / SAcc: a figure copied to the wrong place would not fit the others."""
     plan = read_plan(preset=name, variables={"agnews": "x"} if name.endswith("agnews") else {})
-    assert plan.published is not None and len(plan.published["figures"]) == 42
-    assert {figure["task"] for figure in plan.published["figures"]} == {plan.tasks[0].name}
-    for figure in plan.published["figures"]:
-        implied = 100 * (1 - figure["racc"] / figure["sacc"])
-        assert implied == pytest.approx(figure["asr"], abs=0.5), figure
+    assert plan.published is not None and len(plan.published.figures) == 42
+    assert {figure.task for figure in plan.published.figures} == {plan.tasks[0].name}
+    for figure in plan.published.figures:
+        assert figure.racc is not None and figure.sacc is not None
+        assert 100 * (1 - figure.racc / figure.sacc) == pytest.approx(figure.asr, abs=0.5), figure
     (headline,) = [
         figure
-        for figure in plan.published["figures"]
-        if figure["model"] == "BERT-base RSMI" and figure["attack"] == "textfooler"
+        for figure in plan.published.figures
+        if figure.model == "BERT-base RSMI" and figure.attack == "textfooler"
     ]
-    assert (headline["racc"], headline["asr"]) == ((56.4, 38.83) if name == "paper-rsmi" else (63.2, 31.82))
+    assert (headline.racc, headline.asr) == ((56.4, 38.83) if name == "paper-rsmi" else (63.2, 31.82))
 
 
 def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:

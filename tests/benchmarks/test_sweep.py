@@ -12,13 +12,15 @@ import pytest
 
 from tiny_runs import write_inputs
 from unfooled.api import train as training
-from unfooled.benchmarks import sweep as module
-from unfooled.benchmarks.grid import Cell, cell_name, parse_grid, plan_cells
-from unfooled.benchmarks.sweep import sweep, tabulate
+from unfooled.benchmarks.cells import Cell, make_cells
+from unfooled.benchmarks.grid import model_name, parse_grid
+from unfooled.benchmarks.plan_file import make_plan
+from unfooled.benchmarks.sweep import sweep, sweep_plan
+from unfooled.benchmarks.tables import rank
 from unfooled.cli import main
 from unfooled.errors import UsageError
 from unfooled.statistics.spread import spread
-from unfooled.training.trainer import DefenceTrainer
+from unfooled.training.trainer import SessionTrainer
 
 GRID = {"sigma": [0.1, 0.4]}
 SEEDS = (0, 1)
@@ -39,7 +41,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def swept(base: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweeps") / "sweep"
-    sweep(folder, grid=GRID, seeds=SEEDS, **base)
+    sweep(folder, grid=GRID, seeds=SEEDS, train=base)
     return folder
 
 
@@ -73,10 +75,10 @@ def as_options(base: dict[str, Any]) -> list[str]:
 
 
 def test_every_cell_is_a_finished_run_in_a_readable_folder(swept: Path) -> None:
-    names = {f"sigma={sigma},seed={seed}" for sigma in (0.1, 0.4) for seed in SEEDS}
-    assert {path.name for path in swept.iterdir() if path.is_dir()} == names
+    names = {f"reviews-rsmi,sigma={sigma}-s{seed}" for sigma in (0.1, 0.4) for seed in SEEDS}
+    assert {path.name for path in (swept / "runs").iterdir()} == names
     for name in names:
-        saved = json.loads((swept / name / "unfooled.json").read_text())
+        saved = json.loads((swept / "runs" / name / "unfooled.json").read_text())
         assert f"sigma={saved['defence']['settings']['sigma']}" in name
 
 
@@ -85,7 +87,7 @@ def test_table_holds_the_numbers_of_the_runs_over_seeds_best_dev_first(swept: Pa
     assert table["seeds"] == [0, 1]
     assert table["runs"] == {"trained": 4, "reused": 0, "failed": 0, "pending": 0}
     for row in table["rows"]:
-        runs = [swept / f"sigma={row['settings']['sigma']},seed={seed}" for seed in SEEDS]
+        runs = [swept / "runs" / f"reviews-rsmi,sigma={row['settings']['sigma']}-s{seed}" for seed in SEEDS]
         metrics = [json.loads((run / "metrics.json").read_text()) for run in runs]
         for split in ("dev", "test"):
             first, second = (each[split]["accuracy"] for each in metrics)
@@ -118,7 +120,7 @@ def test_finished_cells_are_reused_and_give_the_same_numbers(
 ) -> None:
     before = table_of(swept)["rows"]
     without_training(monkeypatch)
-    table = sweep(swept, grid=GRID, seeds=SEEDS, **base)
+    table = sweep(swept, grid=GRID, seeds=SEEDS, train=base)
     assert table["runs"]["reused"] == 4
     for now, then in zip(table["rows"], before, strict=True):
         assert now["dev"] == then["dev"]
@@ -130,7 +132,7 @@ def test_one_seed_has_an_interval_and_no_deviation(
     swept: Path, base: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_training(monkeypatch)
-    for row in sweep(swept, grid=GRID, seeds=[1], **base)["rows"]:
+    for row in sweep(swept, grid=GRID, seeds=[1], train=base)["rows"]:
         assert row["test"]["std"] is None
         assert row["test_interval"][0] <= row["test"]["mean"] <= row["test_interval"][1]
 
@@ -138,8 +140,8 @@ def test_one_seed_has_an_interval_and_no_deviation(
 def test_finished_cell_of_another_configuration_is_refused_not_reused(
     swept: Path, base: dict[str, Any]
 ) -> None:
-    with pytest.raises(UsageError, match=r"other settings \(epochs, lr\)"):
-        sweep(swept, grid=GRID, seeds=SEEDS, **{**base, "epochs": 2.0, "lr": 1e-4})
+    with pytest.raises(UsageError, match=r"another plan: .*epochs: 1.0 → 2.0, lr: None → 0.0001"):
+        sweep(swept, grid=GRID, seeds=SEEDS, train={**base, "epochs": 2.0, "lr": 1e-4})
 
 
 def test_interrupted_sweep_leaves_a_table_and_goes_on_from_the_checkpoint(
@@ -147,7 +149,7 @@ def test_interrupted_sweep_leaves_a_table_and_goes_on_from_the_checkpoint(
 ) -> None:
     base = {**base, "defence": "standard", "settings": {}, "epochs": 2.0}
     steps = 0
-    honest = DefenceTrainer.compute_loss
+    honest = SessionTrainer.training_step
 
     def interrupted(*arguments: Any, **options: Any) -> Any:
         nonlocal steps
@@ -156,14 +158,14 @@ def test_interrupted_sweep_leaves_a_table_and_goes_on_from_the_checkpoint(
             raise KeyboardInterrupt
         return honest(*arguments, **options)
 
-    monkeypatch.setattr(DefenceTrainer, "compute_loss", interrupted)
+    monkeypatch.setattr(SessionTrainer, "training_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        sweep(tmp_path / "out", grid={"lr": [1e-3, 2e-3]}, **base)
+        sweep(tmp_path / "out", grid={"lr": [1e-3, 2e-3]}, train=base)
     partial = table_of(tmp_path / "out")
     assert partial["runs"] == {"trained": 1, "reused": 0, "failed": 0, "pending": 1}
     assert [row["status"] for row in partial["rows"]] == ["finished", "pending"]
     monkeypatch.undo()
-    table = sweep(tmp_path / "out", grid={"lr": [1e-3, 2e-3]}, **base)
+    table = sweep(tmp_path / "out", grid={"lr": [1e-3, 2e-3]}, train=base)
     assert table["runs"] == {"trained": 1, "reused": 1, "failed": 0, "pending": 0}
     resumed = {row["settings"]["lr"]: row["runs"][0]["resumed"] for row in table["rows"]}
     assert resumed == {1e-3: False, 2e-3: True}
@@ -249,7 +251,7 @@ def test_yaml_may_hold_the_grid_and_words_after_the_option_add_to_it(
         (["seed=0,1"], "--seeds"),
         (["data=other.csv"], "cannot vary"),
         (["defence=rsmi,rsmii"], "no defence 'rsmii'"),
-        (["noise_layers=[0,1],[2,9]"], "noise_layers=.2,9.,seed=0: "),
+        (["noise_layers=[0,1],[2,9]"], "noise_layers=.2,9.-s0: "),
         (["masked_tokens=1,5", "candidates=2"], "M must not exceed N"),
         ([], "nothing to vary"),
     ],
@@ -259,7 +261,7 @@ def test_bad_grid_is_refused_before_anything_is_trained_or_written(
 ) -> None:
     without_training(monkeypatch)
     with pytest.raises(UsageError, match=said):
-        sweep(tmp_path / "out", grid=parse_grid(grid), **base)
+        sweep(tmp_path / "out", grid=parse_grid(grid), train=base)
     assert not (tmp_path / "out").exists()
 
 
@@ -292,35 +294,73 @@ def test_grid_reads_lists_numbers_and_words() -> None:
     grid = parse_grid(["noise_layers=[0,2,4],[3,4,5]", "lr=1e-5,0.001", "output=vote,mean-logit"])
     assert grid["noise_layers"] == [[0, 2, 4], [3, 4, 5]]
     assert grid["output"] == ["vote", "mean-logit"]
-    cells = plan_cells("out", grid, [0], {"task": "movie-reviews", "defence": "rsmi"})
+    plan = sweep_plan(grid, [0], {"task": "movie-reviews", "defence": "rsmi"})
+    cells = make_cells(plan, Path("out"))
     assert len(cells) == 8
-    assert cells[0].folder == Path("out/noise_layers=[0,2,4],lr=1e-05,output=vote,seed=0")
+    name = "movie-reviews-rsmi,noise_layers=[0,2,4],lr=1e-05,output=vote-s0"
+    assert cells[0].run == Path("out/runs") / name
     assert cells[0].config.lr == 1e-5
     assert cells[0].config.settings == {"noise_layers": [0, 2, 4], "output": "vote"}
 
 
 def test_name_of_both_means_the_defence_and_train_prefix_the_configuration() -> None:
     base = {"task": "movie-reviews", "defence": "rsmi"}
-    (cell,) = plan_cells("out", {"warmup": [0.5], "train.warmup": [0.25]}, [0], base)
+    (cell,) = make_cells(sweep_plan({"warmup": [0.5], "train.warmup": [0.25]}, [0], base), Path("out"))
     assert cell.config.settings == {"warmup": 0.5}
     assert cell.config.warmup == 0.25
 
 
 def test_folder_names_stay_unique_when_values_cannot_be_spelled() -> None:
-    names = {cell_name({"encoder": value}, 0) for value in ("a/b", "a b", "a-b", "x" * 300, "x" * 301)}
+    names = {model_name("rsmi", {"encoder": value}) for value in ("a/b", "a b", "a-b", "x" * 300, "x" * 301)}
     assert len(names) == 5
     assert all("/" not in name and len(name) < 200 for name in names)
-    assert cell_name({"sigma": 0.1234567}, 0) != cell_name({"sigma": 0.1234568}, 0)
+    assert model_name("rsmi", {"sigma": 0.1234567}) != model_name("rsmi", {"sigma": 0.1234568})
 
 
-def test_row_that_lacks_a_seed_never_beats_a_complete_one() -> None:
+def test_row_that_lacks_a_seed_never_beats_a_complete_one(tmp_path: Path) -> None:
     base = {"task": "movie-reviews", "defence": "rsmi"}
-    cells = plan_cells("out", {"sigma": [0.1, 0.2]}, [0, 1], base)
-    runs = [_measured(cells[0], 0.9), _measured(cells[1], 0.8), _failed(cells[2]), _measured(cells[3], 0.8)]
-    table = tabulate(cells, runs)
+    cells = make_cells(sweep_plan({"sigma": [0.1, 0.2]}, [0, 1], base), tmp_path)
+    records = {cell.name: {"status": "done", "message": ""} for cell in cells}
+    for cell, accuracy in zip(cells, (0.9, 0.8, None, 0.8), strict=True):
+        if accuracy is None:
+            records[cell.name] = {"status": "failed", "message": "no"}
+        else:
+            write_metrics(cell, accuracy)
+    table = rank(cells, records)
     assert table["best"] == {"sigma": 0.2}
     assert [row["status"] for row in table["rows"]] == ["finished", "incomplete"]
-    assert tabulate(cells, [_failed(cell) for cell in cells])["best"] is None
+    failed = {name: {"status": "failed", "message": "no"} for name in records}
+    assert rank(cells, failed)["best"] is None
+
+
+def test_the_defence_may_be_part_of_the_grid() -> None:
+    base = {"task": "movie-reviews", "defence": "rsmi"}
+    cells = make_cells(sweep_plan({"defence": ["noise-augment", "stability"]}, [0], base), Path("out"))
+    assert [cell.config.defence for cell in cells] == ["noise-augment", "stability"]
+    assert [cell.grid for cell in cells] == [{"defence": "noise-augment"}, {"defence": "stability"}]
+
+
+def test_a_grid_of_a_plan_is_attacked_and_ranked_like_any_model() -> None:
+    plan = make_plan(
+        {
+            "name": "trial",
+            "tasks": ["movie-reviews"],
+            "defences": [
+                "standard",
+                {"name": "rsmi", "start_from": "standard", "grid": {"sigma": [0.1, 0.2]}},
+            ],
+            "attacks": [{"recipe": "pwws", "for": ["rsmi"]}],
+        }
+    )
+    cells = make_cells(plan, Path("out"))
+    assert [cell.name for cell in cells if cell.kind == "attack"] == [
+        f"movie-reviews-rsmi,sigma={sigma}-s0/attacks/pwws" for sigma in (0.1, 0.2)
+    ]
+    assert all(cell.needs == ("movie-reviews-standard-s0",) for cell in cells[1:3])
+    assert make_plan(plan.to_dict()) == plan
+    with pytest.raises(UsageError, match="rsmi has a grid"):
+        make_plan({**plan.to_dict(), "defences": [{"name": "rsmi", "grid": {"sigma": [1]}},
+            {"name": "late", "defence": "rsmi", "start_from": "rsmi"}]})  # fmt: skip
 
 
 def test_spread_gives_the_statistics_of_table_5() -> None:
@@ -331,20 +371,12 @@ def test_spread_gives_the_statistics_of_table_5() -> None:
     assert (robust["max"], robust["min"], robust["median"], robust["n"]) == (73.40, 69.50, 70.10, 3)
 
 
-def _measured(cell: Cell, accuracy: float) -> dict[str, Any]:
-    interval = [accuracy - 0.1, accuracy + 0.1]
-    return module._record(
-        cell,
-        "trained",
-        dev_accuracy=accuracy,
-        dev_interval=interval,
-        test_accuracy=accuracy,
-        test_interval=interval,
-        test_examples=10,
-        forwards_per_example=1.0,
-        train_seconds=1.0,
-    )
-
-
-def _failed(cell: Cell) -> dict[str, Any]:
-    return module._record(cell, "failed", error="no")
+def write_metrics(cell: Cell, accuracy: float) -> None:
+    cell.run.mkdir(parents=True)
+    found = {"accuracy": accuracy, "accuracy_interval": [accuracy - 0.1, accuracy + 0.1], "examples": 10}
+    metrics = {
+        "dev": found,
+        "test": found | {"forwards_per_example": 1.0},
+        "train": {"seconds": 1.0, "resumed": False},
+    }
+    (cell.run / "metrics.json").write_text(json.dumps(metrics))

@@ -15,7 +15,7 @@ import yaml
 from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
 from unfooled.attacks import RECIPES
-from unfooled.benchmarks import run_cell as benchmark_run
+from unfooled.benchmarks import cell_work as benchmark_run
 from unfooled.cli import main
 
 

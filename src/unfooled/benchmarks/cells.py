@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from unfooled.benchmarks.grid import Model, all_models
 from unfooled.benchmarks.plan import (
     AttackPlan,
     CertificatePlan,
-    DefencePlan,
     Plan,
     RepeatPlan,
     RepresentationsPlan,
     TaskPlan,
+    plain,
 )
-from unfooled.benchmarks.plan_values import plain
 from unfooled.errors import UsageError
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
@@ -38,6 +38,7 @@ class Cell:
     kind: Kind
     task: str
     defence: str
+    """The model of the plan: the name of its defence, with the values of a grid."""
     seed: int
     run: Path
     """The run folder of the model."""
@@ -50,6 +51,8 @@ class Cell:
     part: Part | None = None
     predictor: dict[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    grid: dict[str, Any] = field(default_factory=dict)
+    """What the grid of the plan sets for this model."""
 
     @property
     def key(self) -> str:
@@ -74,53 +77,56 @@ def make_cells(plan: Plan, out: Path) -> list[Cell]:
 
 
 def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
+    every = list(all_models(plan))
     for seed in plan.seeds:
-        models = [pair for task in plan.tasks for pair in _trainings(plan, task, seed, out)]
-        yield from (model for model, _ in models)
+        models = [pair for task in plan.tasks for pair in _trainings(plan, every, task, seed, out)]
+        yield from (cell for cell, _ in models)
         for attack in plan.attacks:
-            for model, defence in models:
-                if defence.name in attack.only:
-                    predictor = {**defence.predictor, **defence.attack_predictor}
-                    yield _of_model(model, "attack", attack, predictor)
+            for cell, model in models:
+                if model.of in (attack.only or ()):
+                    predictor = {**model.plan.predictor, **model.plan.attack_predictor}
+                    yield _of_model(cell, "attack", attack, predictor)
         for certificate in plan.certificates:
-            for model, defence in models:
-                if defence.name in certificate.only:
-                    yield _of_model(
-                        model, "certify", certificate, {**defence.predictor, **certificate.predictor}
-                    )
-        for model, defence in models:
-            if plan.repeat is not None and defence.name in plan.repeat.only:
-                yield _of_model(model, "repeat", plan.repeat, defence.predictor)
-        for model, defence in models:
-            names = [one.name for one in plan.attacks if defence.name in one.only]
-            if plan.representations is not None and defence.name in plan.representations.only and names:
-                yield _of_model(model, "representations", plan.representations, {}, attacks=names)
+            for cell, model in models:
+                if model.of in (certificate.only or ()):
+                    predictor = {**model.plan.predictor, **certificate.predictor}
+                    yield _of_model(cell, "certify", certificate, predictor)
+        for cell, model in models:
+            if plan.repeat is not None and model.of in (plan.repeat.only or ()):
+                yield _of_model(cell, "repeat", plan.repeat, model.plan.predictor)
+        for cell, model in models:
+            names = [one.name for one in plan.attacks if model.of in (one.only or ())]
+            if plan.representations is not None and model.of in (plan.representations.only or ()) and names:
+                yield _of_model(cell, "representations", plan.representations, {}, attacks=names)
 
 
-def _trainings(plan: Plan, task: TaskPlan, seed: int, out: Path) -> Iterator[tuple[Cell, DefencePlan]]:
+def _trainings(
+    plan: Plan, models: list[Model], task: TaskPlan, seed: int, out: Path
+) -> Iterator[tuple[Cell, Model]]:
     made: dict[str, Cell] = {}
-    for defence in plan.defences:
-        before = made.get(defence.start_from or "")
-        config = plan.config(task, defence, seed, encoder=before.run if before else None)
+    for model in models:
+        before = made.get(model.plan.start_from or "")
+        config = plan.config(task, model.plan, seed, encoder=before.run if before else None)
         conditions: dict[str, Any] = config.to_dict()
         if before is not None:
             # Not the folder: a benchmark may be moved.
             conditions["encoder"] = {"start_from": before.defence, "key": before.key}
-        name = f"{task.name}-{defence.name}-s{seed}"
+        name = f"{task.name}-{model.plan.name}-s{seed}"
         run = out / "runs" / name
-        made[defence.name] = Cell(
+        made[model.plan.name] = Cell(
             name=name,
             kind="train",
             task=task.name,
-            defence=defence.name,
+            defence=model.plan.name,
             seed=seed,
             run=run,
             result=run / "unfooled.json",
             config=config,
             conditions=plain(conditions),
             needs=() if before is None else (before.name,),
+            grid=model.values,
         )
-        yield made[defence.name], defence
+        yield made[model.plan.name], model
 
 
 _PLACES = {
@@ -155,4 +161,5 @@ def _of_model(
         part=part,
         predictor=dict(predictor),
         needs=(model.name, *(f"{model.name}/attacks/{name}" for name in attacks or [])),
+        grid=model.grid,
     )

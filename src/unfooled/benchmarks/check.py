@@ -73,12 +73,12 @@ def _try(cell: Cell, classifier: Any) -> None:
 
     opened = with_predictor(classifier, cell.predictor)
     if isinstance(cell.part, CertificatePlan):
-        from unfooled.benchmarks.run_cell import sampling_of
         from unfooled.certificates.procedure import check_sampling
+        from unfooled.certificates.sampling import Sampling
         from unfooled.certificates.smoothing import choose_smoothing
 
         chosen = choose_smoothing(opened, cell.part.threat, cell.part.bounds)
-        check_sampling(sampling_of(cell.part), chosen.bounds)
+        check_sampling(cell.part.part(Sampling), chosen.bounds)
 
 
 @contextmanager

@@ -1,19 +1,23 @@
 """A benchmark plan: tasks, defences, attacks, certificates and seeds, as frozen dataclasses.
 
-The grid is tasks × defences × seeds; ``for`` (here ``only``) restricts a part to some of the defences. A name
-means the same as on the command line. Plans are read and checked by :mod:`unfooled.benchmarks.plan_file`;
-docs/benchmark.md shows the format.
+Models are tasks × defences × seeds; a defence with a ``grid`` stands for one model per combination of its
+values. ``for`` restricts a part to some of the defences. A name means the same as on the command line. Plans
+are read and checked by :mod:`unfooled.benchmarks.plan_file`; docs/benchmark.md shows the format.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from unfooled.benchmarks.plan_values import plain
-from unfooled.settings import setting
+from unfooled.certificates.sampling import Reading, Sampling
+from unfooled.settings import key_of, setting
 from unfooled.storage.config import TrainConfig, make_config
+
+Only = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -26,59 +30,72 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class DefencePlan:
-    """A model to train for every task and seed."""
+    """A model to train for every task and seed, or several of them: a grid."""
 
-    name: str
-    defence: str
-    """The registered defence; several models may share one."""
-    start_from: str | None = None
-    """Train from the weights of this model of the same task and seed."""
-    train: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    predictor: dict[str, Any] = field(default_factory=dict)
-    """Predictor under which it is attacked, certified and repeated: ``name`` and settings."""
-    attack_predictor: dict[str, Any] = field(default_factory=dict)
-    """Changes of that predictor under attack, e.g. ``output: mean-logit``."""
+    short: ClassVar[str] = "name"
+
+    name: str = setting(MISSING, "Name of the model")
+    defence: str = setting("", "Registered defence; the name if not given. Several models may share one")
+    start_from: str | None = setting(None, "Train from the weights of this model of the same task and seed")
+    train: dict[str, Any] = setting(dict, "Settings of the training that only this model has")
+    settings: dict[str, Any] = setting(dict, "Settings of the defence")
+    grid: dict[str, Any] = setting(dict, "Settings with lists of values: one model per combination")
+    predictor: dict[str, Any] = setting(
+        dict, "Predictor (`name` and settings) under which it is attacked, certified and repeated"
+    )
+    attack_predictor: dict[str, Any] = setting(
+        dict, "Changes of that predictor under attack, e.g. `output: mean-logit`"
+    )
+
+    def __post_init__(self) -> None:
+        _fill(self, defence=self.name)
 
 
 @dataclass(frozen=True)
 class AttackPlan:
     """One attack on every model, or on those named by ``for``."""
 
-    recipe: str
-    name: str
-    only: tuple[str, ...]
+    short: ClassVar[str] = "recipe"
+
+    recipe: str = setting(MISSING, "Recipe (`unfooled attack --list`)")
+    name: str = setting("", "Name of the attack; the recipe if not given")
+    only: Only = setting(None, "Defences that are attacked; all if not given", key="for")
     limit: int | None = setting(200, "Inputs; null: all", at_least=1)
-    settings: dict[str, Any] = field(default_factory=dict)
-    limits: dict[str, Any] = field(default_factory=dict)
-    tools: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = setting(dict, "Settings of the recipe")
+    limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
+    tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")
+
+    def __post_init__(self) -> None:
+        _fill(self, name=self.recipe)
 
 
-@dataclass(frozen=True)
-class CertificatePlan:
+@dataclass(frozen=True, kw_only=True)
+class CertificatePlan(Sampling, Reading):
     """One certification of the models named by ``for``, or of all that are trained for the threat."""
 
-    threat: str
-    name: str
-    only: tuple[str, ...]
+    short: ClassVar[str] = "threat"
+
+    threat: str = setting(MISSING, "Threat to certify against")
+    name: str = setting("", "Name of the certificate; the threat if not given")
+    only: Only = setting(None, "Defences; those trained for the threat if not given", key="for")
     limit: int | None = setting(100, "Inputs; null: all", at_least=1)
-    n0: int = setting(100, "Draws that choose the class", at_least=1)
-    n: int = setting(10_000, "Draws that count its votes, at most", at_least=1)
-    alpha: float = setting(0.001, "Probability that a certificate is wrong", at_least=1e-12, at_most=0.5)
-    adaptive: bool = False
-    radius: float | None = setting(None, "Ask only whether the radius is at least this", at_least=0)
-    two_class: bool = False
-    bounds: tuple[str, ...] = ()
-    substitutes: str | None = None
-    antonyms: bool = True
-    predictor: dict[str, Any] = field(default_factory=dict)
+    bounds: tuple[str, ...] = setting((), "Bounds computed from the same votes; the first is certified")
+    predictor: dict[str, Any] = setting(dict, "Changes of the model's predictor for this certificate")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _fill(self, name=self.threat)
+
+    def part(self, cls: type[Any]) -> Any:
+        """The :class:`Sampling` or :class:`Reading` in it."""
+        return cls(**{f.name: getattr(self, f.name) for f in fields(cls)})
 
 
 @dataclass(frozen=True)
 class RepeatPlan:
     """Repeated evaluation of the same inputs."""
 
-    only: tuple[str, ...]
+    only: Only = setting(None, "Defences that are evaluated; all if not given", key="for")
     repeats: int = setting(100, "Independent evaluations", at_least=1)
     limit: int | None = setting(200, "Inputs; null: all", at_least=1)
 
@@ -87,26 +104,52 @@ class RepeatPlan:
 class RepresentationsPlan:
     """Hidden states of clean and attacked texts."""
 
-    only: tuple[str, ...]
-    limit: int | None = setting(100, "Inputs an attack; null: all", at_least=1)
+    only: Only = setting(None, "Defences whose hidden states are compared; all if not given", key="for")
+    limit: int | None = setting(100, "Inputs per attack; null: all", at_least=1)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published result, in percent as the paper has it."""
+
+    short: ClassVar[str] = "task"
+
+    task: str = setting(MISSING, "Task of the plan")
+    model: str = setting(MISSING, "Model as the paper calls it")
+    defence: str | None = setting(None, "Defence of the plan it is shown beside")
+    attack: str | None = setting(None, "Recipe")
+    sacc: float | None = setting(None, "Accuracy without attack, percent", at_least=0, at_most=100)
+    racc: float | None = setting(None, "Accuracy under attack, percent", at_least=0, at_most=100)
+    asr: float | None = setting(None, "Attack success rate, percent", at_least=0, at_most=100)
+    avgq: float | None = setting(None, "Queries per attacked input", at_least=0)
+    note: str | None = setting(None, "What should be known about it")
+
+
+@dataclass(frozen=True)
+class Published:
+    """Figures of a paper that are shown beside ours."""
+
+    source: str = setting(MISSING, "Where the figures come from")
+    note: str | None = setting(None, "How they were measured")
+    figures: tuple[Figure, ...] = setting((), "The figures")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole plan; ``scale`` says by how much its sizes were cut already."""
+    """A whole plan."""
 
-    name: str
-    tasks: tuple[TaskPlan, ...]
-    defences: tuple[DefencePlan, ...]
-    attacks: tuple[AttackPlan, ...] = ()
-    certificates: tuple[CertificatePlan, ...] = ()
-    repeat: RepeatPlan | None = None
-    representations: RepresentationsPlan | None = None
-    seeds: tuple[int, ...] = (0,)
-    train: dict[str, Any] = field(default_factory=dict)
-    published: dict[str, Any] | None = None
-    description: str = ""
-    scale: float = 1.0
+    name: str = setting(MISSING, "Name of the plan")
+    tasks: tuple[TaskPlan, ...] = setting(MISSING, "What is trained on")
+    defences: tuple[DefencePlan, ...] = setting(MISSING, "The models")
+    attacks: tuple[AttackPlan, ...] = setting((), "Attacks on them")
+    certificates: tuple[CertificatePlan, ...] = setting((), "Certificates of them")
+    repeat: RepeatPlan | None = setting(None, "Repeated evaluation")
+    representations: RepresentationsPlan | None = setting(None, "Hidden states of clean and attacked texts")
+    seeds: tuple[int, ...] = setting((0,), "Every model is trained once per seed")
+    train: dict[str, Any] = setting(dict, "Settings of the training that all models share")
+    published: Published | None = setting(None, "Published figures to show beside ours")
+    description: str = setting("", "What the plan is for")
+    scale: float = setting(1.0, "By how much its sizes were cut already", at_most=1)
 
     def config(
         self, task: TaskPlan, defence: DefencePlan, seed: int, *, encoder: Path | None = None
@@ -118,29 +161,97 @@ class Plan:
         return make_config({**values, "defence": defence.defence, "settings": defence.settings})
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as a file holds it; what is empty is left out."""
+        """The plan as a file holds it; what is empty or the default is left out."""
+        values = _written(self)
+        values["tasks"] = [{"name": task.name, **plain(task.values)} for task in self.tasks]
+        return {"name": self.name, "seeds": list(self.seeds), **values}
 
-        def written(part: Any) -> dict[str, Any]:
-            values = {"for" if key == "only" else key: value for key, value in asdict(part).items()}
-            defaults = {f.name: f.default for f in fields(part)}
-            return {
-                key: plain(value)
-                for key, value in values.items()
-                if value not in ({}, ()) and (key not in defaults or value != defaults[key])
-            }
 
-        values = {
-            "name": self.name,
-            "description": self.description,
-            "scale": self.scale if self.scale != 1 else None,
-            "seeds": list(self.seeds),
-            "train": self.train,
-            "tasks": [{"name": task.name, **task.values} for task in self.tasks],
-            "defences": [written(one) for one in self.defences],
-            "attacks": [written(one) for one in self.attacks],
-            "certificates": [written(one) for one in self.certificates],
-            "repeat": self.repeat and written(self.repeat),
-            "representations": self.representations and written(self.representations),
-            "published": self.published,
-        }
-        return {key: value for key, value in values.items() if value not in (None, "", {}, [])}
+def plain(value: Any) -> Any:
+    """The value as YAML and JSON have it: lists for tuples, copies throughout."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def _written(part: Any) -> dict[str, Any]:
+    """Names and values of a part as a file has them, without what is empty or the default."""
+
+    def one(value: Any) -> Any:
+        return _written(value) if is_dataclass(value) else plain(value)
+
+    found = {}
+    for f in fields(part):
+        value = getattr(part, f.name)
+        if value not in ({}, ()) and value != f.default:
+            found[key_of(f)] = [one(item) for item in value] if isinstance(value, tuple) else one(value)
+    return found
+
+
+def _fill(part: Any, **defaults: str) -> None:
+    """Empty names of a frozen part take a default."""
+    for name, value in defaults.items():
+        if not getattr(part, name):
+            object.__setattr__(part, name, value)
+
+
+LEAST = {
+    "limit": 500,
+    "limit_dev": 50,
+    "limit_test": 50,
+    "inputs": 10,
+    "n0": 20,
+    "n": 200,
+    "repeats": 3,
+}
+"""What a scaled plan keeps: training, dev and test texts; inputs of an attack or a measurement; draws of a
+certificate; repeats."""
+_SPLITS = {"limit": "train", "limit_dev": "dev", "limit_test": "test"}
+
+
+def scaled(plan: Plan, scale: float) -> Plan:
+    """A trial: all sizes times ``scale``; data without a limit are read to know their size."""
+    if scale == 1:
+        return plan
+    sizes = cache(lambda name: _sizes(plan, next(task for task in plan.tasks if task.name == name)))
+
+    def less(value: int, kind: str) -> int:
+        return min(value, max(LEAST[kind], round(value * scale)))
+
+    def inputs(part: Any, **more: int) -> Any:
+        limit = max(sizes(task.name)["test"] for task in plan.tasks) if part.limit is None else part.limit
+        return replace(part, limit=less(limit, "inputs"), **more)
+
+    def of_task(task: TaskPlan) -> TaskPlan:
+        given = {key: task.values.get(key) or plan.train.get(key) for key in _SPLITS}
+        limits = {key: less(value or sizes(task.name)[_SPLITS[key]], key) for key, value in given.items()}
+        return replace(task, values={**task.values, **limits})
+
+    return replace(
+        plan,
+        train={key: value for key, value in plan.train.items() if key not in _SPLITS},
+        tasks=tuple(of_task(task) for task in plan.tasks),
+        defences=tuple(
+            replace(one, train=one.train | ({"limit": less(one.train["limit"], "limit")}))
+            if one.train.get("limit")
+            else one
+            for one in plan.defences
+        ),
+        attacks=tuple(inputs(one) for one in plan.attacks),
+        certificates=tuple(
+            inputs(one, n0=less(one.n0, "n0"), n=less(one.n, "n")) for one in plan.certificates
+        ),
+        repeat=plan.repeat and inputs(plan.repeat, repeats=less(plan.repeat.repeats, "repeats")),
+        representations=plan.representations and inputs(plan.representations),
+        scale=round(plan.scale * scale, 9),
+    )
+
+
+def _sizes(plan: Plan, task: TaskPlan) -> dict[str, int]:
+    """Texts of each split of a task, all of them."""
+    from unfooled.api.train import load_data
+
+    config = plan.config(task, plan.defences[0], plan.seeds[0])
+    return load_data(replace(config, limit=None, limit_dev=None, limit_test=None)).sizes()

@@ -1,50 +1,32 @@
 """Plans from YAML: found by path or as a preset, variables filled in, every name and number checked.
 
-A preset is a plan in ``unfooled/presets``; adding one is adding its file. ``${name}`` stands for a variable
-that the plan declares under ``variables`` with its default; one without a default must be given.
+A preset is a plan in ``unfooled/benchmarks/presets``; adding one is adding its file. ``${name}`` stands for a
+variable that the plan declares under ``variables`` with its default; one without a default must be given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unfooled.benchmarks.plan import (
-    AttackPlan,
-    DefencePlan,
-    Plan,
-    RepeatPlan,
-    RepresentationsPlan,
-    TaskPlan,
-)
-from unfooled.benchmarks.plan_checks import certificate_part, check_recipe, published_part
-from unfooled.benchmarks.plan_values import (
-    at,
-    check_defence,
-    check_name,
-    check_seeds,
-    check_unique,
-    entries,
-    mapping,
-    plain,
-    section,
-    share,
-)
-from unfooled.errors import UsageError
-from unfooled.settings import check_names, choose
+from unfooled.benchmarks.grid import DATA, models_of
+from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, DefencePlan, Plan, plain
+from unfooled.errors import UsageError, did_you_mean
+from unfooled.settings import build, check_names, choose
 from unfooled.storage.config import TrainConfig, read_config
 
-_DATA = ("task", "data", "dev_data", "test_data", "text_column", "pair_column", "label_column", "labels")
 _ELSEWHERE = ("defence", "settings", "seed")
 _TRAINED = [f.name for f in fields(TrainConfig) if f.name not in _ELSEWHERE]
-_COMMON = [name for name in _TRAINED if name not in (*_DATA, "encoding")]
+_COMMON = [name for name in _TRAINED if name not in (*DATA, "encoding")]
 # Defences of a task are measured on the same texts.
 _OF_DEFENCE = [name for name in _COMMON if name not in ("limit_dev", "limit_test", "device")]
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,59}")
 
 
 def presets() -> dict[str, str]:
@@ -81,7 +63,9 @@ def read_plan(
 def filled(values: dict[str, Any], given: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The plan with ``${name}`` replaced; a value that is nothing else keeps its type."""
     values = dict(values)
-    declared = mapping(values.pop("variables", None), f"{source}: variables")
+    declared = values.pop("variables", None) or {}
+    if not isinstance(declared, dict):
+        raise UsageError(f"{source}: variables must hold names and values, got {declared!r}.")
     for name in given:
         if name not in declared:
             listed = ", ".join(declared) or "none"
@@ -110,97 +94,189 @@ def filled(values: dict[str, Any], given: Mapping[str, Any], source: str) -> dic
 
 def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
     """A plan from names and values; ``source`` is what messages name."""
-    values = plain(values)
-    check_names(values, [f.name for f in fields(Plan)], source, noun="key")
-    train = mapping(values.get("train"), f"{source}: train")
-    check_names(train, _COMMON, f"{source}: train", noun="key")
-    tasks = [_task(one, where) for where, one in entries(values, "tasks", source, "name", least=1)]
-    defences = [_defence(one, where) for where, one in entries(values, "defences", source, "name", least=1)]
-    for key, parts in (("tasks", tasks), ("defences", defences)):
-        check_unique(parts, f"{source}: {key}")
-    defences = _ordered(defences, source)
-    names = [one.name for one in defences]
+    given = {key: value for key, value in plain(values).items() if value is not None or key == "name"}
+    for key in ("tasks", "defences"):
+        if not given.get(key) and not isinstance(given.get(key), str):
+            raise UsageError(f"{source}: {key} is missing. Name at least one: {key}: [{{name: …}}, …].")
+    if isinstance(given["tasks"], list):
+        given["tasks"] = [_task(one, f"{source}: tasks[{n}]") for n, one in enumerate(given["tasks"])]
+    given["seeds"] = _seeds(given.get("seeds", [0]), f"{source}: seeds")
+    plan = build(Plan, given, owner=source, noun="key")
+    _check_name(plan.name, f"{source}: name")
+    if not plan.scale > 0:
+        raise UsageError(f"{source}: scale must be above 0, got {plan.scale}.")
+    check_names(plan.train, _COMMON, f"{source}: train", noun="key")
+    for key in ("tasks", "defences"):
+        _check_unique(getattr(plan, key), f"{source}: {key}")
+    for number, defence in enumerate(plan.defences):
+        _check_defence(defence, f"{source}: defences[{number}]")
+    defences = _ordered(plan.defences, source)
     attacks = []
-    for where, one in entries(values, "attacks", source, "recipe"):
-        attacks.append(section(AttackPlan, one, where, names, name_from="recipe"))
-        check_recipe(attacks[-1], where)
+    for number, attack in enumerate(plan.attacks):
+        where = f"{source}: attacks[{number}]"
+        _check_attack(attack, where)
+        attacks.append(_for(attack, defences, where))
     certificates = [
-        certificate_part(one, where, defences)
-        for where, one in entries(values, "certificates", source, "threat")
+        _certificate(one, f"{source}: certificates[{number}]", defences)
+        for number, one in enumerate(plan.certificates)
     ]
-    for defence in names:
-        for key, chosen in (("attacks", attacks), ("certificates", certificates)):
-            check_unique([one for one in chosen if defence in one.only], f"{source}: {key}")
-
-    def optional(cls: type[Any], key: str) -> Any:
-        place = f"{source}: {key}"
-        return None if values.get(key) is None else section(cls, mapping(values[key], place), place, names)
-
-    plan = Plan(
-        name=check_name(values.get("name"), f"{source}: name"),
-        tasks=tuple(tasks),
+    for one in defences:
+        for key, parts in (("attacks", attacks), ("certificates", certificates)):
+            _check_unique([part for part in parts if one.name in (part.only or ())], f"{source}: {key}")
+    if plan.representations and not attacks:
+        raise UsageError(f"{source}: representations compares clean with attacked texts. Add attacks: [….]")
+    plan = replace(
+        plan,
+        description=" ".join(plan.description.split()),
         defences=tuple(defences),
         attacks=tuple(attacks),
         certificates=tuple(certificates),
-        repeat=optional(RepeatPlan, "repeat"),
-        representations=optional(RepresentationsPlan, "representations"),
-        seeds=check_seeds(values.get("seeds", [0]), f"{source}: seeds"),
-        train=train,
-        published=published_part(values.get("published"), f"{source}: published"),
-        description=" ".join(str(values.get("description") or "").split()),
-        scale=share(values.get("scale", 1), f"{source}: scale"),
+        repeat=plan.repeat and _for(plan.repeat, defences, f"{source}: repeat"),
+        representations=plan.representations
+        and _for(plan.representations, defences, f"{source}: representations"),
     )
     for task in plan.tasks:
-        for defence_ in plan.defences:
-            with at(f"{source}: {task.name}, {defence_.name}"):
-                plan.config(task, defence_, plan.seeds[0])
-    if plan.representations and not plan.attacks:
-        raise UsageError(f"{source}: representations compares clean with attacked texts. Add attacks: [….]")
+        for defence in plan.defences:
+            with _at(f"{source}: {task.name}, {defence.name}"):
+                plan.config(task, defence, plan.seeds[0])
+                models_of(plan, defence)
     return plan
 
 
-def _task(values: dict[str, Any], where: str) -> TaskPlan:
+def _task(values: Any, where: str) -> dict[str, Any]:
+    """A task of a plan: its name, and what the file says about it as fields of :class:`TrainConfig`."""
+    if not isinstance(values, dict):
+        values = {"name": values}
+    values = dict(values)
     check_names(values, ["name", *_TRAINED], where, noun="key")
-    name = check_name(values.pop("name", None), f"{where}: name")
+    name = _check_name(values.pop("name", None), f"{where}: name")
     if values.get("task") is None and values.get("data") is None:
         values["task"] = name
     if values.get("task") is not None:
         from unfooled.data import get_task
 
-        with at(where):
+        with _at(where):
             get_task(str(values["task"]))
-    return TaskPlan(name, values)
+    return {"name": name, "values": values}
 
 
-def _defence(values: dict[str, Any], where: str) -> DefencePlan:
+def _check_defence(defence: DefencePlan, where: str) -> None:
     from unfooled.defences import make_defence
 
-    made = section(DefencePlan, {"defence": values.get("name"), **values}, where)
-    check_names(made.train, _OF_DEFENCE, f"{where}: train", noun="key")
-    if made.start_from is not None and "encoder" in made.train:
+    _check_name(defence.name, f"{where}: name")
+    check_names(defence.train, _OF_DEFENCE, f"{where}: train", noun="key")
+    if defence.start_from is not None and "encoder" in defence.train:
         raise UsageError(f"{where}: start_from and train.encoder exclude each other. Leave one of them out.")
-    with at(where):
-        make_defence(made.defence, made.settings)
-    return made
+    with _at(where):
+        make_defence(defence.defence, defence.settings)
 
 
-def _ordered(defences: list[DefencePlan], source: str) -> list[DefencePlan]:
-    """The models, each after the one that it starts from."""
+def _check_attack(attack: AttackPlan, where: str) -> None:
+    """The recipe, its settings, the limits and the tools, by name, type and range."""
+    from unfooled.attacks import Limits, make_recipe
+    from unfooled.attacks.tools import Tools
+
+    _check_name(attack.name, f"{where}: name")
+    with _at(where):
+        make_recipe(attack.recipe, attack.settings)
+        build(Limits, attack.limits, owner="limits")
+        build(Tools, attack.tools, owner="tools")
+
+
+def _certificate(part: CertificatePlan, where: str, defences: Sequence[DefencePlan]) -> CertificatePlan:
+    """A certificate; without ``for`` it is for the models trained for its threat."""
+    from unfooled.certificates.threats import TEXT
+    from unfooled.defences import training_for, trains_for
+
+    _check_name(part.name, f"{where}: name")
+    with _at(where):
+        TEXT.choose(part.threat)
+    if part.only is not None:
+        return _for(part, defences, where)
+    trained = tuple(one.name for one in defences if trains_for(one.defence, part.threat))
+    if not trained:
+        raise UsageError(
+            f"{where}: no defence of the plan is trained for the threat {part.threat}. Add "
+            f"{' or '.join(training_for(part.threat))}, or name defences all the same with "
+            f"for: [{', '.join(one.name for one in defences)}]."
+        )
+    return replace(part, only=trained)
+
+
+def _for(part: Any, defences: Sequence[DefencePlan], where: str) -> Any:
+    """The part with the defences that ``for`` means, in the order of the plan; all if it is not given."""
+    names = [one.name for one in defences]
+    if part.only is None:
+        return replace(part, only=tuple(names))
+    chosen = [part.only] if isinstance(part.only, str) else part.only
+    if not chosen:
+        raise UsageError(f"{where}: for must be a list of defences of this plan: {', '.join(names)}.")
+    for name in chosen:
+        _known(name, f"{where}: for", names)
+    return replace(part, only=tuple(name for name in names if name in chosen))
+
+
+def _ordered(defences: Sequence[DefencePlan], source: str) -> list[DefencePlan]:
+    """The defences, each after the one that it starts from."""
     by_name = {one.name: one for one in defences}
     done: dict[str, DefencePlan] = {}
     for one in defences:
         chain = [one]
-        while chain[-1].start_from is not None:
-            check_defence(chain[-1].start_from, f"{source}: {chain[-1].name}: start_from", list(by_name))
-            before = by_name[chain[-1].start_from]
+        while (start := chain[-1].start_from) is not None:
+            where = f"{source}: {chain[-1].name}: start_from"
+            _known(start, where, list(by_name))
+            before = by_name[start]
             if before in chain:
                 raise UsageError(
                     f"{source}: {one.name} starts from itself "
                     f"({' ← '.join(link.name for link in [*chain, before])}). Take one start_from out."
                 )
+            if before.grid:
+                raise UsageError(f"{where}: {start} has a grid, so it is several models. Start from another.")
             chain.append(before)
         done.update({link.name: link for link in reversed(chain) if link.name not in done})
     return list(done.values())
+
+
+def _known(name: str, where: str, defences: Sequence[str]) -> None:
+    if name not in defences:
+        hint = did_you_mean(name, defences)
+        raise UsageError(
+            f"{where}: the plan has no defence {name!r}.{hint} Its defences: {', '.join(defences)}."
+        )
+
+
+def _check_name(name: Any, where: str) -> str:
+    """A name that can be part of a folder's."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{where} must be a short name of letters, digits and . _ + - (it names folders), got {name!r}."
+        )
+    return name
+
+
+def _check_unique(parts: Sequence[Any], where: str) -> None:
+    names = [part.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{where}: the name '{name}' is given twice. Give each its own with name: ….")
+
+
+def _seeds(value: Any, where: str) -> list[int]:
+    seeds = value if isinstance(value, list) else [value]
+    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**32 for seed in seeds)
+    if not seeds or not whole or len(set(seeds)) != len(seeds):
+        raise UsageError(f"{where} must be different whole numbers from 0, for example [0, 1, 2].")
+    return seeds
+
+
+@contextmanager
+def _at(where: str) -> Iterator[None]:
+    """Puts the place before the message of whatever is refused inside."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
 
 
 def _preset_folder() -> Any:

@@ -106,7 +106,7 @@ def time_left(records: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
 
 
 def _record(cell: Cell, status: str, **more: Any) -> dict[str, Any]:
-    from unfooled.benchmarks.cell_commands import command_of
+    from unfooled.benchmarks.cell_work import command_of
 
     return {
         "name": cell.name,
@@ -115,6 +115,7 @@ def _record(cell: Cell, status: str, **more: Any) -> dict[str, Any]:
         "defence": cell.defence,
         "seed": cell.seed,
         "what": cell.what,
+        "grid": cell.grid,
         "run": f"runs/{cell.run.name}",
         "status": status,
         "message": "",

@@ -49,8 +49,8 @@ def benchmark(
     from unfooled.settings import parse_assignments
 
     variables = parse_assignments(set_ or [])
-    from unfooled.benchmarks.benchmark import Stopped
-    from unfooled.benchmarks.benchmark import benchmark as run
+    from unfooled.benchmarks.run import Stopped
+    from unfooled.benchmarks.run import benchmark as run
 
     announcer = Announcer()
     try:

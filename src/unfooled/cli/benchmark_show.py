@@ -92,6 +92,8 @@ def show_result(result: Mapping[str, Any]) -> None:
         if table.row_count:
             _wide(table)
             out.print()
+    if result["ranking"]:
+        show_ranking(result["ranking"], several=len(result["seeds"]) > 1)
     if len(result["seeds"]) > 1:
         out.print("Over seeds: mean ± standard deviation (n − 1).", style="dim")
     published = result["published"]
@@ -115,6 +117,15 @@ def show_result(result: Mapping[str, Any]) -> None:
         )
     if result["report"]:
         out.print(f"Report: {result['report']}", markup=False, soft_wrap=True)
+
+
+def show_ranking(rows: Sequence[Mapping[str, Any]], *, several: bool) -> None:
+    """The models of a grid, the best dev accuracy first."""
+    from unfooled.cli.benchmark_tables import ranking_table
+
+    _wide(ranking_table(rows, several=several))
+    note = "Chosen on dev accuracy; test accuracy is reported only and played no part in the choice."
+    out.print(note, soft_wrap=True)
 
 
 def _wide(table: Table) -> None:

@@ -61,6 +61,39 @@ def repeat_table(result: Mapping[str, Any]) -> Table:
     return _table(("task", "model"), heads, lines)
 
 
+def ranking_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Table:
+    """Dev and test accuracy of the models of a grid: over seeds, or with the interval of one."""
+    from unfooled.benchmarks.grid import shown
+
+    names = list(dict.fromkeys(name for row in rows for name in row["settings"]))
+    view = Table(box=None, pad_edge=False, header_style="bold")
+    view.add_column("", min_width=4, no_wrap=True)
+    for name in names:
+        view.add_column(name, overflow="fold")
+    test = ["test±std", "max", "min"] if several else ["test (95 %)"]
+    for name in ["dev±std" if several else "dev (95 %)", *test, "forwards", "seconds"]:
+        view.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [shown(row["settings"][name]) if name in row["settings"] else "" for name in names]
+        if "dev" not in row:
+            view.add_row("", *cells, row["status"], style="dim")
+            continue
+        ends = [f"{row['test'][name]:.3f}" for name in ("max", "min")] if several else []
+        costs = [f"{row['forwards_per_example']:.1f}", f"{row['train_seconds']:.0f}"]
+        mark = "best" if row["best"] else "" if row["status"] == "finished" else "part"
+        style = "green" if row["best"] else ""
+        view.add_row(mark, *cells, _ranked(row, "dev"), _ranked(row, "test"), *ends, *costs, style=style)
+    return view
+
+
+def _ranked(row: Mapping[str, Any], split: str) -> str:
+    """``0.812±0.004`` over seeds, or ``0.812 (0.79–0.83)`` for one."""
+    number, interval = row[split], row[f"{split}_interval"]
+    if interval is not None:
+        return f"{number['mean']:.3f} ({interval[0]:.2f}–{interval[1]:.2f})"
+    return f"{number['mean']:.3f}±{number['std']:.3f}"
+
+
 def _table(names: Sequence[str], numbers: Sequence[str], lines: Sequence[Line]) -> Table:
     """The lines as a table, without columns in which nothing stands."""
     table = Table(box=None, pad_edge=False, header_style="bold")

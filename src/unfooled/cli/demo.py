@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.console import JsonOption, out, print_json
 
 if TYPE_CHECKING:
     from unfooled.benchmarks.demo import DemoResult
@@ -30,10 +28,10 @@ def demo(
     Takes under ten minutes on two free cores. Interrupted? Run it again: finished parts are used as they are.
     """
     from unfooled.benchmarks.demo import demo as run
+    from unfooled.cli.benchmark_show import Announcer
 
-    result = run(
-        out_, quick=quick, say=lambda message: err.print(message, markup=False, style="bold"), watch=_watch
-    )
+    announcer = Announcer()
+    result = run(out_, quick=quick, on_cell=announcer.cell, watch=announcer.watch)
     if json_:
         return print_json(result.to_dict())
     for summary in result.summaries:
@@ -48,13 +46,6 @@ def demo(
         f"unfooled report {' '.join(map(str, result.runs))} --out {result.report}",
     ):
         out.print(f"  {line}", soft_wrap=True, markup=False)
-
-
-def _watch(kind: str, what: str) -> AbstractContextManager[Callable[[Any], None] | None]:
-    from unfooled.cli.attack_progress import attack_progress
-    from unfooled.cli.certify_show import certify_progress
-
-    return attack_progress(what) if kind == "attack" else certify_progress(what)
 
 
 def _show_model(summary: dict[str, Any], result: DemoResult) -> None:

@@ -50,6 +50,7 @@ def sweep(
     """
     from unfooled.benchmarks.grid import parse_grid
     from unfooled.benchmarks.sweep import sweep as run
+    from unfooled.cli.benchmark_show import Announcer
     from unfooled.settings import parse_assignments
 
     values: dict[str, Any] = read_config(config) if config else {}
@@ -70,8 +71,8 @@ def sweep(
             folder,
             grid={name: value if isinstance(value, list) else [value] for name, value in every.items()},
             seeds=_seeds(listed if seeds is None else seeds),
-            on_cell=_announce,
-            **values,
+            train=values,
+            on_cell=Announcer().cell,
         )
     except KeyboardInterrupt:
         err.print(f"\nThe table so far: {folder / 'sweep.csv'}", soft_wrap=True)
@@ -95,60 +96,13 @@ def _seeds(given: Any) -> list[int]:
         raise UsageError(f"--seeds {given}: expected whole numbers, for example --seeds 0,1,2.") from None
 
 
-def _announce(number: int, runs: list[dict[str, Any]]) -> None:
-    """Where the sweep stands, on stderr: before and after each cell that is trained."""
-    run = runs[number]
-    if run["status"] == "failed":
-        err.print(f"failed: {run['error']}", style="red", markup=False, soft_wrap=True)
-    elif run["status"] == "trained":
-        err.print(f"dev accuracy {run['dev_accuracy']:.4f}, {run['train_seconds']:.0f} s")
-    else:
-        spent = [other["train_seconds"] for other in runs if other["status"] == "trained"]
-        waiting = sum(other["status"] == "pending" for other in runs)
-        left = f", about {sum(spent) / len(spent) * waiting / 60:.0f} min of training left" if spent else ""
-        line = f"({number + 1}/{len(runs)}) {Path(run['folder']).name}{left}"
-        err.print(line, markup=False, soft_wrap=True)
-
-
 def _print_table(table: dict[str, Any], folder: Path, as_json: bool) -> None:
     if as_json:
         return print_json({"out": str(folder), **table})
-    from rich.console import Console
-    from rich.table import Table
+    from unfooled.cli.benchmark_show import show_ranking
 
-    from unfooled.benchmarks.grid import shown
-
-    several = len(table["seeds"]) > 1
-    view = Table(box=None, pad_edge=False, header_style="bold")
-    view.add_column("", min_width=4, no_wrap=True)
-    for name in table["rows"][0]["settings"]:
-        view.add_column(name, overflow="fold")
-    test = ["test±std", "max", "min"] if several else ["test (95 %)"]
-    for name in ["dev±std" if several else "dev (95 %)", *test, "forwards", "seconds"]:
-        view.add_column(name, justify="right", no_wrap=True)
-    for row in table["rows"]:
-        cells = [shown(value) for value in row["settings"].values()]
-        if "dev" not in row:
-            view.add_row("", *cells, row["status"], style="dim")
-            continue
-        ends = [f"{row['test'][name]:.3f}" for name in ("max", "min")] if several else []
-        costs = [f"{row['forwards_per_example']:.1f}", f"{row['train_seconds']:.0f}"]
-        mark = "best" if row["best"] else "" if row["status"] == "finished" else "part"
-        style = "green" if row["best"] else ""
-        view.add_row(mark, *cells, _number(row, "dev"), _number(row, "test"), *ends, *costs, style=style)
-    # In a file or pipe nothing is cut to a terminal's width.
-    (out if out.is_terminal else Console(highlight=False, width=200)).print(view)
-    note = "Chosen on dev accuracy; test accuracy is reported only and played no part in the choice."
-    out.print(note, soft_wrap=True)
+    show_ranking(table["rows"], several=len(table["seeds"]) > 1)
     for run in (run for row in table["rows"] for run in row["runs"]):
         if run["status"] == "failed":
             out.print(f"{Path(run['folder']).name} failed: {run['error']}", markup=False, soft_wrap=True)
     err.print(f"Table: {folder / 'sweep.json'}, {folder / 'sweep.csv'}", style="dim", soft_wrap=True)
-
-
-def _number(row: dict[str, Any], split: str) -> str:
-    """``0.812±0.004`` over seeds, or ``0.812 (0.79–0.83)`` for one."""
-    number, interval = row[split], row[f"{split}_interval"]
-    if interval is not None:
-        return f"{number['mean']:.3f} ({interval[0]:.2f}–{interval[1]:.2f})"
-    return f"{number['mean']:.3f}±{number['std']:.3f}"

@@ -16,10 +16,8 @@ from typing import Any
 import yaml
 
 from unfooled.benchmarks.cells import Cell, make_cells
-from unfooled.benchmarks.plan import Plan
+from unfooled.benchmarks.plan import Plan, scaled
 from unfooled.benchmarks.plan_file import read_plan
-from unfooled.benchmarks.plan_scale import scaled
-from unfooled.benchmarks.plan_values import share
 from unfooled.benchmarks.state import State
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
@@ -59,7 +57,8 @@ def benchmark(
 
     >>> benchmark(preset="quick")["counts"]
     """
-    share(scale, "--scale")
+    if not 0 < scale <= 1:
+        raise UsageError(f"--scale must be above 0 and at most 1, got {scale}.")
     chosen = plan if isinstance(plan, Plan) else read_plan(plan, preset=preset, variables=variables)
     folder = Path("runs") / chosen.name if out is None else Path(out)
     _check_folder(folder)
@@ -93,7 +92,7 @@ def _run(cell: Cell, state: State, on_cell: Callable[..., None], watch: Watch) -
     if blocking:
         state.update(cell, "pending", message=f"waits for {blocking[0]}")
         return
-    from unfooled.benchmarks.run_cell import run_cell
+    from unfooled.benchmarks.cell_work import run_cell
 
     before, started = record["seconds"], time.monotonic()
     state.update(cell, "running", message="", started=True, traceback=None)
@@ -122,7 +121,7 @@ def _ignore(*_: Any) -> None:
 
 
 def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> dict[str, Any]:
-    from unfooled.benchmarks.figures import tabulate
+    from unfooled.benchmarks.tables import rank, tabulate
 
     path, problem = _write_report(state) if report else (None, None)
     return {
@@ -133,7 +132,8 @@ def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> dic
         "counts": state.counts,
         "cells": list(state.records.values()),
         "rows": tabulate(cells, state.records),
-        "published": state.plan.published,
+        "ranking": rank(cells, state.records)["rows"] if any(cell.grid for cell in cells) else None,
+        "published": state.plan.to_dict().get("published"),
         "report": path,
         "report_problem": problem,
     }
@@ -155,7 +155,7 @@ def _write_report(state: State) -> tuple[str | None, str | None]:
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file. Give --out a folder.")
-    ours = {"benchmark.json", PLAN, "runs", REPORT}
+    ours = {"benchmark.json", PLAN, "runs", REPORT, "sweep.json", "sweep.csv"}
     if folder.is_dir() and not (folder / "benchmark.json").is_file():
         others = sorted(
             path.name for path in folder.iterdir() if path.name not in ours and path.name[0] != "."

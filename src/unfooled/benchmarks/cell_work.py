@@ -1,22 +1,25 @@
-"""One cell of a benchmark, run by the function behind its command; each goes on where it stopped."""
+"""One cell of a benchmark, run by the function behind its command; each goes on where it stopped.
+
+``command_of`` is the command that repeats a cell by hand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from unfooled.benchmarks.cell_commands import command_of
 from unfooled.benchmarks.cells import Cell
+from unfooled.benchmarks.grid import shown
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
-from unfooled.certificates.sampling import Sampling
+from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UserError
 from unfooled.settings import build
 from unfooled.storage.config import read_config
 from unfooled.storage.provenance import recorded_command
 
 Tell = Callable[..., None]
-_SAMPLING = ("n0", "n", "alpha", "adaptive", "radius", "two_class")
 
 
 def run_cell(cell: Cell, tell: Tell, *, afresh: bool = False) -> None:
@@ -26,10 +29,6 @@ def run_cell(cell: Cell, tell: Tell, *, afresh: bool = False) -> None:
     verbs = {"attack": _attack, "certify": _certify, "repeat": _repeat, "representations": _represent}
     with recorded_command(command_of(cell)):
         verbs[cell.kind](cell, tell)
-
-
-def sampling_of(part: CertificatePlan) -> Sampling:
-    return Sampling(**{name: getattr(part, name) for name in _SAMPLING})
 
 
 def _train(cell: Cell, *, afresh: bool) -> None:
@@ -68,7 +67,6 @@ def _attack(cell: Cell, tell: Tell) -> None:
 
 def _certify(cell: Cell, tell: Tell) -> None:
     from unfooled.api.certify import certify
-    from unfooled.certificates.sampling import Reading
 
     part = cell.part
     assert isinstance(part, CertificatePlan)
@@ -76,9 +74,9 @@ def _certify(cell: Cell, tell: Tell) -> None:
         cell.run,
         threat=part.threat,
         limit=part.limit,
-        sampling=sampling_of(part),
+        sampling=part.part(Sampling),
         bounds=part.bounds,
-        reading=Reading(part.substitutes, part.antonyms),
+        reading=part.part(Reading),
         on_progress=tell,
         **_common(cell),
     )
@@ -114,3 +112,56 @@ def _common(cell: Cell) -> dict[str, Any]:
         "device": cell.config.device,
         "out": cell.result.parent,
     }
+
+
+ALL = 1_000_000_000
+
+
+def command_of(cell: Cell) -> str:
+    """``unfooled attack … --out …``, and so on; a training is told by its configuration file."""
+    part, run = cell.part, str(cell.run)
+    if part is None:
+        return shlex.join(["unfooled", "train", "--config", f"{run}/config.yaml", "--out", run])
+    limit = ["--limit", str(ALL if part.limit is None else part.limit)]
+    device = [] if cell.config.device == "auto" else ["--device", cell.config.device]
+    seed = ["--seed", str(cell.seed), *device]
+    where = ["--out", str(cell.result.parent)]
+    name = cell.predictor.get("name")
+    chosen = ["--predictor", str(name)] if name else []
+    settings = cell.predictor_settings
+    if isinstance(part, AttackPlan):
+        words = ["attack", run, "--recipe", part.recipe, *_assigned("--set", part.settings), *limit]
+        words += [*_options(part.limits), *_options(part.tools), *seed]
+        words += [*chosen, *_assigned("--predictor-set", settings), *where]
+    elif isinstance(part, CertificatePlan):
+        words = ["certify", run, "--threat", part.threat, *limit, "--n0", str(part.n0), "--n", str(part.n)]
+        words += ["--alpha", f"{part.alpha:g}", *_options({"radius": part.radius})]
+        words += [*_options({"adaptive": part.adaptive or None, "two_class": part.two_class or None})]
+        words += [*_options({"bound": ",".join(part.bounds) or None, "substitutes": part.substitutes})]
+        words += [] if part.antonyms else ["--no-antonyms"]
+        words += [*seed, *chosen, *_assigned("--predictor-set", settings), *where]
+    elif isinstance(part, RepeatPlan):
+        words = ["repeat", run, "--repeats", str(part.repeats), *limit, *seed]
+        words += [*chosen, *_assigned("--set", settings), *where]
+    else:
+        assert isinstance(part, RepresentationsPlan)
+        words = ["represent", run, *limit, *device]
+    return shlex.join(["unfooled", *words])
+
+
+def _options(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            if value or name == "validity":
+                yield option if value else "--no-validity"
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from (option, str(item))
+        elif value is not None:
+            yield from (option, shown(value))
+
+
+def _assigned(option: str, values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        yield from (option, f"{name}={shown(value)}")

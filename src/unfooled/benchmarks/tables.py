@@ -1,0 +1,210 @@
+"""The figures of a benchmark: one row per task and model (Moon et al. 2023, Tables 1 and 5), and the ranking
+of the models of a grid (Tables 4 and 5), by dev accuracy; the test accuracy is reported and never chosen by.
+
+One seed has the interval of its inputs. Several have mean and standard deviation (n − 1): all are measured
+on the same test texts, so their answers are not pooled.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from unfooled.benchmarks.cells import Cell
+from unfooled.benchmarks.grid import shown
+from unfooled.errors import UserError
+from unfooled.files import read_json
+from unfooled.statistics.spread import spread
+
+_RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
+_CERTIFIED = ("certified_accuracy", "abstention", "asked")
+
+
+def tabulate(cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per task and model in the order of the plan, made of the cells that are done."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
+    for cell in cells:
+        key = (cell.task, cell.defence)
+        rows.setdefault(key, {"task": cell.task, "defence": cell.defence})
+        if records[cell.name]["status"] == "done" and cell.kind != "representations":
+            file = cell.run / "metrics.json" if cell.kind == "train" else cell.result
+            values = found.setdefault(key, {}).setdefault((cell.kind, cell.what or ""), [])
+            values.append(read_json(file))
+    for key, row in rows.items():
+        row.update(clean=None, attacks={}, certificates={}, repeated=None)
+        for (kind, what), results in found.get(key, {}).items():
+            if kind == "train":
+                row["clean"] = _clean(results)
+            elif kind == "attack":
+                row["attacks"][what] = _attack(results)
+            elif kind == "certify":
+                row["certificates"][what] = _certificate(results)
+            else:
+                row["repeated"] = _repeated(results)
+    return list(rows.values())
+
+
+def _clean(results: Sequence[Any]) -> dict[str, Any]:
+    tests = [one["test"] for one in results]
+    return {
+        "accuracy": _over([one["accuracy"] for one in tests], [one["accuracy_interval"] for one in tests]),
+        "inputs": tests[0]["examples"],
+        "forwards": _over([one["forwards_per_example"] for one in tests]),
+        "train_seconds": _over([one["train"]["seconds"] for one in results]),
+    }
+
+
+def _attack(results: Sequence[Any]) -> dict[str, Any]:
+    summaries = [one["summary"] for one in results]
+    return {
+        "recipe": results[0]["recipe"]["name"],
+        "goal": summaries[0]["goal"],
+        "randomised": summaries[0]["randomised"],
+        "inputs": summaries[0]["examples"],
+        **{name: _measured(summaries, name) for name in (*_RATES, "queries", "forwards")},
+    }
+
+
+def _certificate(results: Sequence[Any]) -> dict[str, Any]:
+    summaries = [one["summary"] for one in results]
+    return {
+        "threat": results[0]["threat"],
+        "alpha": results[0]["sampling"]["alpha"],
+        "unit": summaries[0]["unit"],
+        "radius": summaries[0].get("asked", {}).get("radius"),
+        "inputs": summaries[0]["inputs"] - summaries[0]["counts"]["refused"],
+        **{name: _measured(summaries, name) for name in (*_CERTIFIED, "average_radius", "samples")},
+    }
+
+
+def _repeated(results: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "random": results[0]["random"],
+        "repeats": results[0]["repeats"],
+        "inputs": results[0]["inputs"],
+        "accuracy": _over([one["accuracy"]["mean"] for one in results]),
+        "std": _over([one["accuracy"]["std"] or 0.0 for one in results]),
+        "changed_share": _over([one["changed_share"] for one in results]),
+    }
+
+
+def _measured(summaries: Sequence[Any], name: str) -> dict[str, Any] | None:
+    """A figure with ``value`` and perhaps ``interval``; None where no seed has it."""
+    have = [one[name] for one in summaries if name in one and one[name]["value"] is not None]
+    return _over([one["value"] for one in have], [one.get("interval") for one in have]) if have else None
+
+
+def _over(values: Sequence[float], intervals: Sequence[Any] = ()) -> dict[str, Any]:
+    return spread(values) | {"interval": intervals[0] if len(values) == 1 and intervals else None}
+
+
+CHOSEN_BY = "dev accuracy, mean over seeds; the test accuracy is reported only"
+TRAINED = ("trained", "reused")
+
+
+def rank(
+    cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]], now: Collection[str] = ()
+) -> dict[str, Any]:
+    """One row per model over its seeds; complete rows first, best dev accuracy first.
+
+    ``now`` names the cells that were trained by this call; others that are done were reused.
+    """
+    models = [cell for cell in cells if cell.kind == "train"]
+    runs = [_run(cell, records[cell.name], trained=cell.name in now) for cell in models]
+    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+    for cell, run in zip(models, runs, strict=True):
+        key = (cell.task, cell.defence)
+        grouped.setdefault(key, {"settings": cell.grid, "runs": []})["runs"].append(run)
+    rows = sorted((_row(**group) for group in grouped.values()), key=_place)
+    best = rows[0] if rows and rows[0]["status"] == "finished" else None
+    if best is not None:
+        best["best"] = True
+    base = models[0].config
+    return {
+        "format": 1,
+        "source": base.task or base.data,
+        "defence": base.defence if len({cell.config.defence for cell in models}) == 1 else None,
+        "chosen_by": CHOSEN_BY,
+        "seeds": list(dict.fromkeys(cell.seed for cell in models)),
+        "runs": {
+            status: sum(run["status"] == status for run in runs) for status in (*TRAINED, "failed", "pending")
+        },
+        "best": None if best is None else best["settings"],
+        "rows": rows,
+    }
+
+
+def _run(cell: Cell, record: Mapping[str, Any], *, trained: bool) -> dict[str, Any]:
+    """What the ranking says of one training."""
+    told = {"seed": cell.seed, "folder": str(cell.run)}
+    if record["status"] == "failed":
+        return told | {"status": "failed", "error": record["message"]}
+    if record["status"] != "done":
+        return told | {"status": "pending"}
+    try:
+        metrics = read_json(cell.run / "metrics.json")
+        found: dict[str, Any] = {
+            f"{split}_{key}": metrics[split][name]
+            for split in ("dev", "test")
+            for key, name in (
+                ("accuracy", "accuracy"),
+                ("interval", "accuracy_interval"),
+                ("examples", "examples"),
+            )
+        }
+        found["forwards_per_example"] = metrics["test"]["forwards_per_example"]
+        found |= {"train_seconds": metrics["train"]["seconds"], "resumed": metrics["train"]["resumed"]}
+    except (UserError, KeyError, TypeError) as error:
+        return told | {"status": "failed", "error": f"The results of the run cannot be read ({error})."}
+    return told | {"status": "trained" if trained else "reused", **found}
+
+
+def _row(settings: dict[str, Any], runs: list[dict[str, Any]]) -> dict[str, Any]:
+    done = [run for run in runs if run["status"] in TRAINED]
+    states = {"finished" if run["status"] in TRAINED else run["status"] for run in runs}
+    row: dict[str, Any] = {
+        "settings": settings,
+        "best": False,
+        "status": states.pop() if len(states) == 1 else "incomplete",
+    }
+    if done:
+        row["dev"] = spread([run["dev_accuracy"] for run in done])
+        row["test"] = spread([run["test_accuracy"] for run in done])
+        # All seeds are tested on the same texts, so their answers must not be pooled into one interval.
+        row["dev_interval"] = done[0]["dev_interval"] if len(done) == 1 else None
+        row["test_interval"] = done[0]["test_interval"] if len(done) == 1 else None
+        row["test_examples"] = done[0]["test_examples"]
+        row["forwards_per_example"] = spread([run["forwards_per_example"] for run in done])["mean"]
+        row["train_seconds"] = spread([run["train_seconds"] for run in done])["mean"]
+    return row | {"runs": runs}
+
+
+def _place(row: dict[str, Any]) -> tuple[bool, float]:
+    """Rows of which a seed is missing never beat a complete one; ties keep the order of the grid."""
+    return row["status"] != "finished", -row["dev"]["mean"] if "dev" in row else 1.0
+
+
+def ranking_csv(table: dict[str, Any]) -> str:
+    """The rows of a ranking for a spreadsheet; what a row does not have stays empty."""
+    flat = []
+    for row in table["rows"]:
+        runs = row["runs"]
+        line: dict[str, Any] = {name: shown(value) for name, value in row["settings"].items()}
+        line |= {"best": "yes" if row["best"] else "", "status": row["status"]}
+        line["seeds_done"] = sum(run["status"] in TRAINED for run in runs)
+        for split in ("dev", "test"):
+            for name in ("mean", "std", "min", "max"):
+                line[f"{split}_{name}"] = row.get(split, {}).get(name)
+        line["test_low"], line["test_high"] = row.get("test_interval") or (None, None)
+        line |= {name: row.get(name) for name in ("forwards_per_example", "train_seconds")}
+        line["folders"] = "; ".join(run["folder"] for run in runs)
+        line["errors"] = "; ".join(run["error"] for run in runs if "error" in run)
+        flat.append(line)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(flat[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return file.getvalue()
