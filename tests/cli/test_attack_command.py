@@ -17,7 +17,7 @@ from rich.console import Console
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack_job import Progress, read_attack
-from unfooled.attacks import RECIPES, Limits
+from unfooled.attacks import RECIPES
 from unfooled.cli import attack_show, main
 from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
@@ -355,11 +355,3 @@ def test_progress_shows_rate_time_left_and_the_success_rate_so_far(
     shown = capsys.readouterr().err
     assert "7/10" in shown
     assert "30.0/min, 0:00:06 left ASR 0.250" in shown
-
-
-def test_the_page_about_attacks_lists_every_recipe_and_option() -> None:
-    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text(encoding="utf-8")
-    for name, recipe in RECIPES.items():
-        assert f"| `{name}` | {recipe.goal} |" in page, name
-    for field in fields(Limits):
-        assert f"--{field.name.replace('_', '-')}" in page, field.name

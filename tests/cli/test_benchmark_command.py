@@ -218,18 +218,3 @@ def test_wrong_use_gives_a_message_and_makes_nothing(
     assert said in " ".join(captured.err.split())
     assert captured.out == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_page_about_benchmarks_names_every_preset_and_key() -> None:
-    from dataclasses import fields
-
-    from unfooled.benchmarks import plan as parts
-    from unfooled.benchmarks.plan_file import presets
-
-    page = (Path(__file__).parents[2] / "docs/benchmark.md").read_text(encoding="utf-8")
-    for name in presets():
-        assert f"`{name}`" in page, name
-    for part in (parts.Plan, parts.DefencePlan, parts.AttackPlan, parts.CertificatePlan, parts.RepeatPlan):
-        for one in fields(part):
-            key = "for" if one.name == "only" else one.name
-            assert f"`{key}`" in page or f"{key}:" in page, (part.__name__, key)

@@ -1,0 +1,40 @@
+"""The tables of the documentation are those that docs/tables.py makes of the code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+import tables
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: page.name)
+def test_tables_are_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert tables.written(text) == text, f"{page.name} is out of date. Run `make docs-tables`."
+
+
+def test_every_defence_predictor_preset_and_part_of_a_plan_has_its_table() -> None:
+    from unfooled.benchmarks.plan_file import presets
+    from unfooled.defences import DEFENCES
+    from unfooled.predictors import PREDICTORS
+    from unfooled.settings import describe_settings
+
+    every = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
+    for name, cls in DEFENCES.items():
+        assert not describe_settings(cls) or f"<!-- table: defence {name} -->" in every
+        assert f"\n## {name}\n" in every
+    for name in PREDICTORS:
+        assert f"<!-- table: predictor {name} -->" in every
+    for name in presets():
+        assert f"| `{name}` |" in every
+    for name in ("Plan", "DefencePlan", "AttackPlan", "CertificatePlan", "RepeatPlan", "RepresentationsPlan"):
+        assert f"<!-- table: plan {name} -->" in every
+
+
+def test_a_cell_may_hold_the_mark_between_cells() -> None:
+    row = tables._rows(["a", "b"], [["x | y", "z"]]).splitlines()[-1]
+    assert row == "| x &#124; y | z |"
