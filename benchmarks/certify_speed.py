@@ -28,10 +28,10 @@ import digits_cnn
 import early_stopping
 import unfooled as uf
 from unfooled import data
+from unfooled.certificates.sampling import Sampling
 from unfooled.certificates.smoother import Smoother
-from unfooled.certificates.tensors import TensorSampler, certify_tensors
 from unfooled.hub.batches import map_batches
-from unfooled.models import Encoded, TextModel
+from unfooled.models import Encoded, TensorModel, TextModel
 from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote
 from unfooled.predictors.smoothing import ESTIMATE, SELECT, EmbeddingNoise, Transformation
 
@@ -152,7 +152,7 @@ def digit_speed(options: argparse.Namespace) -> tuple[dict[str, Any], Smoother]:
     ours, plain, art = [], [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        certificates = certify_tensors(model, images, **draws, batch_size=IMAGE_BATCH)
+        certificates = uf.certify(model, images, sigma=SIGMA, sampling=Sampling(n0=100, n=options.n))
         ours.append(time.perf_counter() - start)
         plain.append(digits_cnn.plain_loop(model, images, **draws, batch=IMAGE_BATCH))
         if art[-1:] != [None]:
@@ -172,11 +172,9 @@ def digit_speed(options: argparse.Namespace) -> tuple[dict[str, Any], Smoother]:
         }
         result["art_over_plain"] = result["art"]["art_seconds"] / result["art"]["plain_seconds"]
         result["art_over_ours"] = result["art"]["art_seconds"] / min(ours)
-    select, estimate = (
-        TensorSampler(model, images, SIGMA, "gaussian", digits_cnn.CLASSES, 0, purpose, IMAGE_BATCH)
-        for purpose in (SELECT, ESTIMATE)
-    )
-    return result, Smoother(select, estimate, digits_cnn.CLASSES, len(images))
+    reader = TensorModel(model, digits_cnn.SHAPE)
+    select = EmbeddingNoise(SIGMA).sampler(reader, reader.read(images), seed=0, purpose=SELECT)
+    return result, Smoother(select, select.again(ESTIMATE), digits_cnn.CLASSES, len(images))
 
 
 def art_side(

@@ -10,9 +10,14 @@ import torch
 from scipy.stats import norm
 from torch import Tensor, nn
 
-from unfooled.certificates.tensors import certify_tensors
+from unfooled.api.certify import certify
+from unfooled.certificates.sampling import Sampling
 from unfooled.certificates.threats import TENSOR, TEXT
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
+from unfooled.models import TensorModel
+from unfooled.predictors import Classifier, Vote
+from unfooled.records.certificate import Certificate
 
 DIRECTION = torch.tensor([[0.6, 0.0], [0.0, -0.8]])  # of length one, as a 2×2 image
 
@@ -22,6 +27,16 @@ def half_space(inputs: Tensor) -> Tensor:
     return torch.stack([-score, score], dim=1)
 
 
+def certified(
+    model: Any, inputs: Tensor, *, truth: list[int] | None = None, **given: Any
+) -> list[Certificate]:
+    """The certificates of ``uf.certify``; sampling settings by their names."""
+    names = {"n0", "n", "alpha", "adaptive", "radius"}
+    sampling = Sampling(**{name: value for name, value in given.items() if name in names})
+    rest = {name: value for name, value in given.items() if name not in names}
+    return list(certify(model, Inputs(tensors=inputs, labels=truth), sampling=sampling, **rest))
+
+
 def at(distance: float) -> Tensor:
     return distance * DIRECTION
 
@@ -29,7 +44,7 @@ def at(distance: float) -> Tensor:
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_radius_of_a_half_space_stays_below_the_true_one(adaptive: bool) -> None:
     inputs = torch.stack([at(0.3), at(-0.15), at(0.02), at(0.9)])
-    found = certify_tensors(half_space, inputs, sigma=0.25, adaptive=adaptive, n=10_000)
+    found = certified(half_space, inputs, sigma=0.25, adaptive=adaptive, n=10_000)
     for one, true in zip(found, (0.3, 0.15, 0.02, 0.9), strict=True):
         assert one.radius <= true
         if one.status == "certified":
@@ -42,7 +57,7 @@ def test_no_certified_tensor_is_flipped_by_ten_thousand_attacks() -> None:
     """The smoothed half-space is known exactly, so is every answer under attack."""
     rng = np.random.default_rng(0)
     for threat in ("l2", "l1", "linf"):
-        (one,) = certify_tensors(half_space, at(0.4)[None], sigma=0.3, threat=threat, n=2000)
+        (one,) = certified(half_space, at(0.4)[None], sigma=0.3, threat=threat, n=2000)
         moves = rng.normal(size=(10_000, 4))
         moves[::2] = np.sign(moves[::2]) * rng.dirichlet([0.1] * 4, 5000)  # few coordinates
         moves[:3] = -DIRECTION.flatten().numpy(), np.sign(-DIRECTION.flatten().numpy()), [0, 0, 0, 1]
@@ -55,12 +70,12 @@ def test_no_certified_tensor_is_flipped_by_ten_thousand_attacks() -> None:
 
 def test_every_bound_comes_from_the_same_votes() -> None:
     bounds = ["gaussian", "renyi", "pixeldp", "composed"]
-    (one,) = certify_tensors(half_space, at(0.3)[None], sigma=0.25, n=2000, bounds=bounds)
+    (one,) = certified(half_space, at(0.3)[None], sigma=0.25, n=2000, bounds=bounds)
     assert list(one.radii) == bounds and one.radius == one.radii["gaussian"]
     assert one.radii["composed"] == pytest.approx(one.radii["gaussian"])
     assert 0 < one.radii["pixeldp"] < one.radii["renyi"] < one.radii["gaussian"]
     assert one.radii["gaussian"] == pytest.approx(0.25 * norm.ppf(one.p_top))
-    (linf,) = certify_tensors(half_space, at(0.3)[None], sigma=0.25, n=2000, threat="linf")
+    (linf,) = certified(half_space, at(0.3)[None], sigma=0.25, n=2000, threat="linf")
     assert linf.radius == pytest.approx(one.radius / 2)
 
 
@@ -68,7 +83,7 @@ def test_every_bound_comes_from_the_same_votes() -> None:
 def test_inputs_that_are_not_finite_are_refused_and_the_others_answered(bad: float) -> None:
     inputs = torch.stack([at(0.5), at(0.5)])
     inputs[0, 1, 0] = bad
-    refused, answered = certify_tensors(half_space, inputs, sigma=0.25, n=500, truth=[1, 0])
+    refused, answered = certified(half_space, inputs, sigma=0.25, n=500, truth=[1, 0])
     assert refused.status == "refused" and "NaN or infinite" in refused.message and refused.correct is None
     assert refused.radius == 0 and refused.samples == 0
     assert answered.status == "certified" and answered.correct is False
@@ -76,10 +91,12 @@ def test_inputs_that_are_not_finite_are_refused_and_the_others_answered(bad: flo
 
 def test_certificates_do_not_depend_on_batches() -> None:
     inputs = torch.stack([at(distance) for distance in (0.05, 0.1, 0.4)])
-    together = certify_tensors(half_space, inputs, sigma=0.25, n=300, batch_size=7)
-    alone = [certify_tensors(half_space, own[None], sigma=0.25, n=300)[0] for own in inputs]
+    noise = Vote(sigma=0.25, noise_layers=("embeddings",), masking="none", masked_tokens=0)
+    small = Classifier(TensorModel(half_space, (2, 2), batch_size=7), noise, labels=["0", "1"])
+    together = certified(small, inputs, n=300)
+    alone = [certified(half_space, own[None], sigma=0.25, n=300)[0] for own in inputs]
     assert [one.votes for one in together] == [one.votes for one in alone]
-    other = certify_tensors(half_space, inputs, sigma=0.25, n=300, seed=1)
+    other = certified(half_space, inputs, sigma=0.25, n=300, seed=1)
     assert [one.votes for one in other] != [one.votes for one in alone]
 
 
@@ -91,22 +108,22 @@ def test_the_memory_layout_of_the_inputs_is_kept_and_changes_no_vote() -> None:
         return torch.stack([inputs[:, 0].sum(dim=(1, 2)), inputs[:, 1].sum(dim=(1, 2))], dim=1)
 
     images = torch.randn(3, 2, 4, 4, generator=torch.Generator().manual_seed(0)) / 10
-    usual = certify_tensors(spy, images, sigma=0.2, n=300)
+    usual = certified(spy, images, sigma=0.2, n=300)
     assert not any(layouts)
     layouts.clear()
-    last = certify_tensors(spy, images.contiguous(memory_format=torch.channels_last), sigma=0.2, n=300)
+    last = certified(spy, images.contiguous(memory_format=torch.channels_last), sigma=0.2, n=300)
     assert all(layouts[1:]) and len(layouts) > 2  # the first counts the classes
     assert [one.votes for one in last] == [one.votes for one in usual]
 
 
 def test_a_module_is_asked_in_evaluation_mode_and_broken_scores_are_refused() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Dropout(0.9), nn.Linear(4, 3))
-    certify_tensors(model.train(), torch.ones(1, 2, 2), sigma=0.1, n=100)
+    certified(model.train(), torch.ones(1, 2, 2), sigma=0.1, n=100)
     assert not model.training
     with torch.no_grad():
         model[2].bias[0] = float("nan")
     with pytest.raises(UserError, match="not a finite number"):
-        certify_tensors(model, torch.ones(1, 2, 2), sigma=0.1, n=100)
+        certified(model, torch.ones(1, 2, 2), sigma=0.1, n=100)
 
 
 @pytest.mark.parametrize(
@@ -121,21 +138,19 @@ def test_a_module_is_asked_in_evaluation_mode_and_broken_scores_are_refused() ->
 def test_scores_that_no_vote_can_be_read_from_are_refused_by_their_shape(model: Any, shape: str) -> None:
     """The largest of one score is always the same: its certificate would be for nothing."""
     with pytest.raises(UsageError, match=f"scores of the shape {shape} for one input"):
-        certify_tensors(model, at(0.5)[None], sigma=0.1, n=100)
+        certified(model, at(0.5)[None], sigma=0.1, n=100)
 
 
 def test_one_row_for_a_whole_batch_is_no_vote() -> None:
     with pytest.raises(UsageError, match=r"shape \(1, 2\) for \d+ inputs"):
-        certify_tensors(lambda inputs: half_space(inputs[:1]), at(0.5)[None], sigma=0.1, n=100)
+        certified(lambda inputs: half_space(inputs[:1]), at(0.5)[None], sigma=0.1, n=100)
 
 
 def test_an_abstention_does_not_answer_yes_to_a_radius_of_nothing() -> None:
     for adaptive in (False, True):
-        (one,) = certify_tensors(
-            half_space, at(0.0001)[None], sigma=0.25, n=200, radius=0.0, adaptive=adaptive
-        )
+        (one,) = certified(half_space, at(0.0001)[None], sigma=0.25, n=200, radius=0.0, adaptive=adaptive)
         assert one.status == "abstained" and one.answer != "yes" and "decide its answer" in one.sentence
-    (sure,) = certify_tensors(half_space, at(0.5)[None], sigma=0.25, n=200, radius=0.0)
+    (sure,) = certified(half_space, at(0.5)[None], sigma=0.25, n=200, radius=0.0)
     assert sure.answer == "yes"
 
 
@@ -149,21 +164,21 @@ def test_noise_of_half_precision_inputs_is_added_in_single_precision() -> None:
         return torch.stack([inputs.sum(dim=1), -inputs.sum(dim=1)], dim=1)
 
     centre = torch.full((1, 64), 1.0, dtype=torch.bfloat16)
-    certify_tensors(spy, centre, sigma=0.3, n=160)
+    certified(spy, centre, sigma=0.3, n=160)
     exact: list[Tensor] = []
 
     def keep(inputs: Tensor) -> Tensor:
         exact.append(inputs)
         return torch.stack([inputs.sum(dim=1), -inputs.sum(dim=1)], dim=1)
 
-    certify_tensors(keep, centre.float(), sigma=0.3, n=160)
+    certified(keep, centre.float(), sigma=0.3, n=160)
     for rounded, full in zip(seen[1:], exact[1:], strict=True):
         torch.testing.assert_close(rounded, full.to(torch.bfloat16).float(), rtol=0, atol=0)
 
 
 def test_a_secret_seed_is_another_every_time() -> None:
     votes = {
-        tuple(certify_tensors(half_space, at(0.1)[None], sigma=0.25, n=400, seed=None)[0].votes.items())
+        tuple(certified(half_space, at(0.1)[None], sigma=0.25, n=400, seed=None)[0].votes.items())
         for _ in range(4)
     }
     assert len(votes) > 1
@@ -172,13 +187,13 @@ def test_a_secret_seed_is_another_every_time() -> None:
 def test_wrong_use_is_told() -> None:
     image = at(0.5)[None]
     with pytest.raises(UsageError, match="no threat 'l3'"):
-        certify_tensors(half_space, image, sigma=0.1, threat="l3")
+        certified(half_space, image, sigma=0.1, threat="l3")
     with pytest.raises(UsageError, match="no bound for l1 'gaussian'"):
-        certify_tensors(half_space, image, sigma=0.1, threat="l1", bounds=["gaussian"])
+        certified(half_space, image, sigma=0.1, threat="l1", bounds=["gaussian"])
     with pytest.raises(UsageError, match="sigma must be a finite number above 0"):
-        certify_tensors(half_space, image, sigma=0.0)
+        certified(half_space, image, sigma=0.0)
     with pytest.raises(UsageError, match="floating-point"):
-        certify_tensors(half_space, torch.ones(1, 2, 2, dtype=torch.long), sigma=0.1)
+        certified(half_space, torch.ones(1, 2, 2, dtype=torch.long), sigma=0.1)
 
 
 def test_sentences_never_state_more_than_the_radius() -> None:

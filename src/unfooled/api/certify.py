@@ -21,19 +21,24 @@ from unfooled.api.certify_work import (
     completed,
     secret_seed,
 )
+from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.api.victim import open_classifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import not_its_own
+from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
+from unfooled.records.certificate import Certificate
 from unfooled.settings import build
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
 from unfooled.storage.kept import JOURNAL
 from unfooled.storage.provenance import command, versions
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from unfooled.predictors import Classifier
     from unfooled.predictors.override import PredictorChoice
 
@@ -41,10 +46,11 @@ FORMAT = 1
 
 
 def certify(
-    classifier: Classifier | str | Path,
-    inputs: Inputs | Sequence[str] | None = None,
+    classifier: Classifier | str | Path | Callable[[Tensor], Tensor],
+    inputs: Inputs | Sequence[str] | Tensor | None = None,
     *,
     threat: str = "l2",
+    sigma: float | None = None,
     limit: int | None = 100,
     sampling: Sampling = Sampling(),
     bounds: Sequence[str] = (),
@@ -55,9 +61,11 @@ def certify(
     out: str | Path | None = None,
     on_progress: Callable[[CertifyProgress], None] | None = None,
 ) -> CertificateReport:
-    """Certificates for a list of texts, or for the inputs that ``inputs`` names (see :class:`Inputs`).
+    """Certificates for a list of texts, a tensor, or the inputs that ``inputs`` names (:class:`Inputs`).
 
     ``classifier`` is a run folder or a classifier; ``predictor`` certifies another predictor than its own.
+    For tensors it may be any PyTorch module or function that gives logits (or ``python:FILE.py:NAME``),
+    under noise of ``sigma``. Its rows must be answered independently; radii are in the units of the values.
     ``sampling`` says how many draws at which error rate, ``bounds`` which bounds are computed from them (the
     first is certified), ``reading`` what is told about the words inside a radius. Of a task or file, the
     first ``limit`` inputs in stratified order are certified, and with ``out`` (a run has a default,
@@ -68,6 +76,7 @@ def certify(
 
     >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
     >>> report[0].label, report[0].radius, report[0].sentence
+    >>> certify(network, images, threat="l2", sigma=0.25)[0].radius
     """
     from unfooled.predictors.override import named_settings, with_predictor
 
@@ -75,19 +84,21 @@ def certify(
         raise UsageError(f"--limit must be at least 1, got {limit}.")
     sampling = build(Sampling, vars(sampling), owner="certify")
     which = as_inputs(inputs)
-    own, run = open_classifier(classifier, device=device)
+    own, run, name = _opened(classifier, which, sigma=sigma, threat=threat, device=device)
     opened = with_predictor(own, predictor)
     changed = named_settings(predictor)[1]
     certifier = Certifier(opened, threat, sampling=sampling, bounds=bounds, reading=reading)
     certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
-    if which.texts is None:
-        items, refused, source = labelled_items(opened, run, threat, limit, which)
+    given = which.texts is not None or which.tensors is not None
+    if given:
+        source = "texts" if which.tensors is None else "tensors"
+        items, refused = given_items(opened, which), list[Certificate]()
     else:
-        items, refused, source = given_items(opened, which), [], "texts"
+        items, refused, source = labelled_items(opened, run, threat, limit, which)
     conditions = certifier.conditions()
     about = {
         "format": FORMAT,
-        "classifier": str(run) if run else f"a classifier ({opened.defence})",
+        "classifier": name,
         "defence": opened.defence,
         "source": source,
         "labels": list(opened.labels),
@@ -96,7 +107,7 @@ def certify(
         "command": command(),
     }
     folder = None if out is None else Path(out)
-    if out is None and run is not None and which.texts is None:
+    if out is None and run is not None and not given:
         folder = run / "certificates" / threat
     tell = on_progress or (lambda _: None)
     with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
@@ -113,7 +124,7 @@ def certify(
 
         try:
             tell(work.progress)
-            todo = [items[number].texts for number in left]
+            todo = [items[number].own for number in left]
             for number, found in certifier.with_seed(drawn).certify(todo):
                 work.keep(journal, left[number], completed(found, items[left[number]]))
                 tell(work.progress)
@@ -122,3 +133,26 @@ def certify(
                 report()
             raise
         return report()
+
+
+def _opened(
+    what: Classifier | str | Path | Callable[[Tensor], Tensor],
+    inputs: Inputs,
+    *,
+    sigma: float | None,
+    threat: str,
+    device: str,
+) -> tuple[Classifier, Path | None, str]:
+    """The classifier, its run folder if it has one, and what reports call it."""
+    from unfooled.predictors import Classifier
+
+    is_run = isinstance(what, str | Path) and not str(what).startswith(PYTHON)
+    if is_run or isinstance(what, Classifier):
+        if sigma is not None:
+            raise UsageError("sigma is for a module or function; a classifier's noise is in its predictor.")
+        own, run = open_classifier(what, device=device)  # type: ignore[arg-type]
+        return own, run, str(run) if run else f"a classifier ({own.defence})"
+    if inputs.tensors is None:
+        raise UsageError("A module or function is certified for tensors: give one row per input.")
+    find_threat(threat, "tensor")
+    return tensor_classifier(what, inputs.tensors, sigma=sigma, threat=threat), None, model_name(what)

@@ -1,4 +1,4 @@
-"""What is certified: the inputs of a task or file, or given texts."""
+"""What is certified: the inputs of a task or file, or given texts or tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unfooled.api.certify_work import Item, refusal
+from unfooled.api.certify_work import Item, refused_row
 from unfooled.api.load_inputs import load_inputs
 from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError
@@ -25,17 +25,20 @@ def labelled_items(
         Item(row, (text,) if pair is None else (text, pair), classifier.labels[label])
         for row, text, pair, label in zip(found.rows, found.texts, pairs, found.labels, strict=True)
     ]
-    refused = [refusal(Item(one.row, one.texts), threat, one.reason) for one in found.refused]
+    refused = [refused_row(one.row, one.texts, threat, one.reason) for one in found.refused]
     return items, refused, found.source
 
 
 def given_items(classifier: Classifier, inputs: Inputs) -> list[Item]:
-    """The given texts; unlike in attacks, their labels need not be known."""
-    first = classifier.checked(inputs.texts or (), inputs.pairs)
-    if not first:
-        raise UsageError("There is no text to certify.")
+    """The given texts or tensors; unlike in attacks, their labels need not be known."""
+    thing = "text" if inputs.tensors is None else "tensor"
+    if classifier.model.kind != thing:
+        raise UsageError(f"This classifier reads {classifier.model.kind}s, and was given {thing}s.")
+    first = classifier.checked(inputs.texts or () if inputs.tensors is None else inputs.tensors, inputs.pairs)
+    if not len(first):
+        raise UsageError(f"There is no {thing} to certify.")
     labels: list[str | None] = [None] * len(first)
     if inputs.labels is not None:
-        numbers = label_numbers(classifier.labels, inputs.labels, texts=len(first))
+        numbers = label_numbers(classifier.labels, inputs.labels, texts=len(first), thing=thing)
         labels = [classifier.labels[number] for number in numbers]
     return [Item(number, own, labels[number]) for number, own in enumerate(first)]

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unfooled.files import read_json
 from unfooled.records.certificate import REFUSED, Certificate
@@ -15,17 +15,29 @@ from unfooled.records.certificate_summary import certificate_summary
 from unfooled.storage.journal import Journal, fingerprint
 from unfooled.storage.kept import JOURNAL, kept_records, read_kept
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 REPORT = "certificate.json"
 TABLE = "certificates"
 
 
 @dataclass(frozen=True)
 class Item:
-    """One input: its row, its text or two, and its label's name if that is known."""
+    """One input: its row, what the model reads, and its label's name if that is known."""
 
     row: int
-    texts: tuple[str, ...]
+    own: tuple[str, ...] | Tensor
+    """A text or two, or the values of a tensor."""
     truth: str | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Which input it is, for the journal's key."""
+        if isinstance(self.own, tuple):
+            return {"texts": self.own}
+        from unfooled.models.tensor import EncodedTensor
+
+        return {"tensor": EncodedTensor(self.own).digest()}
 
 
 @dataclass(frozen=True)
@@ -44,8 +56,8 @@ class CertifyWork:
     def __init__(self, items: Sequence[Item], refused: Sequence[Certificate], conditions: str) -> None:
         self._conditions = conditions
         self.items = list(items)
-        self._keys = [self._key(item.row, item.texts, item.truth) for item in items]
-        self._refused = {self._key(one.row, one.texts, one.truth): one for one in refused}
+        self._keys = [self._key(item) for item in items]
+        self._refused = {self._key(Item(one.row, one.texts, one.truth)): one for one in refused}
         self._order = [*self._keys, *self._refused]
         self._done: dict[tuple[str, int], Certificate] = {}
 
@@ -85,8 +97,9 @@ class CertifyWork:
         details = {**about, "complete": complete, "journal": certificates.where()}
         return CertificateReport(certificate_summary(certificates), certificates, details)
 
-    def _key(self, row: int, texts: tuple[str, ...], truth: str | None) -> tuple[str, int]:
-        return fingerprint({"conditions": self._conditions, "texts": texts, "label": truth}), row
+    def _key(self, item: Item) -> tuple[str, int]:
+        told = {"conditions": self._conditions, **item.told(), "label": item.truth}
+        return fingerprint(told), item.row
 
 
 def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
@@ -102,8 +115,9 @@ def completed(certificate: Certificate, item: Item) -> Certificate:
     return found if item.truth is None else found.with_truth(item.truth)
 
 
-def refusal(item: Item, threat: str, message: str) -> Certificate:
-    return Certificate(item.row, REFUSED, threat, truth=item.truth, texts=item.texts, message=message)
+def refused_row(row: int, texts: tuple[str, ...], threat: str, message: str) -> Certificate:
+    """A row of a file that cannot be read."""
+    return Certificate(row, REFUSED, threat, texts=texts, message=message)
 
 
 def read_certificates(folder: str | Path) -> CertificateReport:

@@ -144,12 +144,15 @@ def _attack(folder: Path, predictor: Any = None) -> Attack:
 
 def _certified(folder: Path) -> Certified:
     from unfooled.api.certify_work import read_certificates
-    from unfooled.certificates.threats import TEXT
+    from unfooled.certificates.threats import THING, find_threat
 
     report = _whole(folder / CERTIFICATE, lambda: read_certificates(folder))
-    threat = TEXT[str(report.about["threat"])]
-    meaning = threat.changes.format(r="R", thing="text", s="s")
-    return Certified(threat.name, str(folder), report.summary, report.certificates, report.about, meaning)
+    kind = str(report.about.get("reads", "text"))
+    threat = find_threat(str(report.about["threat"]), kind)
+    meaning = threat.changes.format(r="R", thing=THING[kind], s="s")
+    # Distances of tensors and of word embeddings are no numbers to stand in one table.
+    name = threat.name if kind == "text" else f"{kind}-{threat.name}"
+    return Certified(name, str(folder), report.summary, report.certificates, report.about, meaning)
 
 
 def _difference(own: Any, attacked: Any) -> str:

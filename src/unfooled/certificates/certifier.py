@@ -90,6 +90,7 @@ class Certifier:
     def describe(self) -> dict[str, Any]:
         """What a report says about the certificates: conditions without the weights, notes, limits."""
         return {
+            "reads": self.chosen.kind,
             "notes": list(self.chosen.notes),
             "other_predictor": self.chosen.instead,
             "not_covered": self.threat.not_covered,

@@ -109,7 +109,7 @@ def find_threat(name: str, kind: str = "text") -> Threat:
     """The threat to a kind of model; one that it does not have is refused."""
     if kind == "text":
         return TEXT.choose(name)
-    return choose(TENSOR, name, kind="threat to tensors")
+    return choose(TENSOR, name, kind="threat")
 
 
 def rounded_down(radius: float) -> str:

@@ -11,15 +11,18 @@ from unfooled.cli import certify_options as own
 from unfooled.cli.console import JsonOption, command_line, err, print_json
 from unfooled.cli.declared import takes
 from unfooled.data.inputs import Inputs
+from unfooled.data.tensors import read_tensors
 from unfooled.errors import UsageError
 
 
 @takes(sampling=Sampling, reading=Reading, inputs=options.INPUTS)
 def certify(
-    run: options.Run,
+    run: own.Model,
     texts: own.Texts = None,
     threat: own.Threat = "l2",
     *,
+    tensors: own.Tensors = None,
+    sigma: own.Sigma = None,
     sampling: dict[str, Any],
     bound: own.Bound = None,
     pair: own.Pair = None,
@@ -38,6 +41,8 @@ def certify(
 
     Example: unfooled certify runs/noise --threat l2 --limit 100 --adaptive
 
+    For images and other tensors: unfooled certify python:net.py:build --tensors images.npz --sigma 0.25
+
     Interrupted? Run the same command again: finished inputs are kept.
     """
     from unfooled.api.certify import certify as run_certify
@@ -46,12 +51,14 @@ def certify(
 
     if show < 0:
         raise UsageError(f"--show must be at least 0, got {show}.")
-    which = Inputs(**inputs, texts=texts or None, pairs=pair or None)
+    rows, labels = read_tensors(tensors) if tensors else (None, None)
+    which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=labels)
     with certify_progress(threat) as on_progress, recorded_command(command_line()):
         report = run_certify(
             run,
             which,
             threat=threat,
+            sigma=sigma,
             limit=limit,
             sampling=Sampling(**sampling),
             bounds=[name.strip() for name in bound.split(",")] if bound else (),
@@ -71,6 +78,6 @@ def certify(
         show_certificate(report[number])
     if not texts:
         show_report(report)
-    folder = out_ or (None if texts else Path(run) / "certificates" / threat)
+    folder = out_ or (None if texts or tensors else Path(run) / "certificates" / threat)
     if folder:
         err.print(f"Saved in {folder}", style="dim", soft_wrap=True)

@@ -7,6 +7,22 @@ from typing import Annotated
 
 import typer
 
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="Folder of a trained run; with --tensors a PyTorch model, python:FILE.py:NAME.",
+        show_default=False,
+    ),
+]
+Tensors = Annotated[
+    Path | None,
+    typer.Option(
+        help="Certify tensors: a .npz, .npy or .safetensors file with 'inputs' (and 'labels', if known)."
+    ),
+]
+Sigma = Annotated[
+    float | None, typer.Option(help="Noise on tensors: σ, or the Laplace scale for l1, in their own units.")
+]
 Texts = Annotated[
     list[str] | None, typer.Argument(help="Texts to certify, instead of a task or file.", show_default=False)
 ]

@@ -42,7 +42,7 @@ def show_certificate(certificate: Certificate) -> None:
     """One certificate, in words that can be relied on."""
     from rich.text import Text
 
-    text = " ⟷ ".join(certificate.texts)
+    text = " ⟷ ".join(certificate.texts) or certificate.shown
     short = text if len(text) <= 200 else text[:200] + "…"
     if certificate.status == "refused":
         out.print(Text.assemble(("refused", "bold red"), f"  {certificate.message}  {short}"), soft_wrap=True)
@@ -76,8 +76,8 @@ def show_report(report: CertificateReport) -> None:
     name = "certified accuracy" if summary["labelled"] else "certified share"
     answered = summary["inputs"] - counts["refused"]
     out.print(
-        f"{answered} texts of {about['source']}, threat {about['threat']}, bound "
-        f"{about['bounds'][0]}, error rate {about['sampling']['alpha']:g} a text",
+        f"{answered} inputs of {about['source']}, threat {about['threat']}, bound "
+        f"{about['bounds'][0]}, error rate {about['sampling']['alpha']:g} per input",
         markup=False,
         soft_wrap=True,
     )
@@ -107,7 +107,7 @@ def show_report(report: CertificateReport) -> None:
             f"{_rate(found['texts'])}: {found['antonyms_inside']} of {found['antonyms_considered']} antonyms "
             "lie inside",
         )
-    _line("draws a text", f"{summary['samples']['value']:,.0f}, {summary['seconds']:.1f} s in all")
+    _line("draws per input", f"{summary['samples']['value']:,.0f}, {summary['seconds']:.1f} s in all")
     if not about["complete"]:
         _line("", "not complete: run the same command again")
     _curve(summary["curve"], name)

@@ -12,7 +12,7 @@ from unfooled.data.inputs import Inputs
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
 
-INPUTS = Options(Inputs, leave_out=["texts", "pairs", "labels"])
+INPUTS = Options(Inputs, leave_out=["texts", "pairs", "labels", "tensors"])
 
 # Who does the work.
 Workers = Annotated[

@@ -19,6 +19,8 @@ from unfooled.errors import DataError, UsageError, UserError
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from unfooled.data.columns import Columns
     from unfooled.data.labels import LabelSet
     from unfooled.data.tables.data_table import DataTable
@@ -45,15 +47,21 @@ class Inputs:
     pairs: Sequence[str] | None = None
     """The second text of each pair, with ``texts``."""
     labels: Sequence[str | int] | None = None
-    """The true labels of ``texts``, by name or number."""
+    """The true labels of ``texts`` or ``tensors``, by name or number."""
+    tensors: Any = None
+    """A PyTorch tensor with one row per input, ``(inputs, …)``, for a model of tensors."""
 
     def __post_init__(self) -> None:
         if self.task and self.data:
             raise UsageError("Give --task or --data, not both.")
         if self.texts is not None and (self.task or self.data):
             raise UsageError("Give texts, or --task or --data, not both.")
-        if self.texts is None and (self.pairs is not None or self.labels is not None):
-            raise UsageError("pairs and labels belong to texts: give texts=[…] too.")
+        if self.tensors is not None and (self.texts is not None or self.pairs or self.task or self.data):
+            raise UsageError("Give tensors alone: texts, pairs, --task and --data are for texts.")
+        if self.pairs is not None and self.texts is None:
+            raise UsageError("pairs belong to texts: give texts=[…] too.")
+        if self.labels is not None and self.texts is None and self.tensors is None:
+            raise UsageError("labels belong to texts or tensors: give texts=[…] or tensors=… too.")
         if not self.data and any(self.columns.values()):
             raise UsageError(
                 "Columns are for --data; a task has its own. Leave them out, or name the file too."
@@ -71,8 +79,8 @@ class Inputs:
         return {name: getattr(self, name) for name in names}
 
 
-def as_inputs(given: Inputs | Sequence[str] | None) -> Inputs:
-    """The inputs that a verb was given: a list of texts stands for itself."""
+def as_inputs(given: Inputs | Sequence[str] | Tensor | None) -> Inputs:
+    """The inputs that a verb was given: a list of texts, or a tensor, stands for itself."""
     if given is None:
         return Inputs()
     if isinstance(given, Inputs):
@@ -82,6 +90,8 @@ def as_inputs(given: Inputs | Sequence[str] | None) -> Inputs:
             "The inputs are one text: put it in brackets, [text]. A task or file is named by "
             "Inputs(task=…) or Inputs(data=…)."
         )
+    if hasattr(given, "is_floating_point"):  # a tensor, told without loading PyTorch
+        return Inputs(tensors=given)
     return Inputs(texts=given)
 
 
@@ -152,10 +162,12 @@ def given_texts(reader: Reads, inputs: Inputs, *, limit: int | None = None) -> L
     )
 
 
-def label_numbers(own: Sequence[str], labels: Sequence[str | int], *, texts: int) -> list[int]:
+def label_numbers(
+    own: Sequence[str], labels: Sequence[str | int], *, texts: int, thing: str = "text"
+) -> list[int]:
     """The class number of each given label; names and numbers that do not exist are refused."""
     if len(labels) != texts:
-        raise UsageError(f"{texts} texts but {len(labels)} labels: give one label per text.")
+        raise UsageError(f"{texts} {thing}s but {len(labels)} labels: give one label per {thing}.")
     found = []
     for label in labels:
         if isinstance(label, str) and label in own:

@@ -153,19 +153,18 @@ class TensorModel:
 
     def read(self, inputs: Tensor | Sequence[Tensor]) -> list[EncodedTensor | Unreadable]:
         """Rows of a tensor ``(inputs, …)``; one that holds NaN or infinite values is refused."""
-        rows = inputs if isinstance(inputs, Tensor) else torch.stack(list(inputs))
-        check_tensors(rows)
-        if tuple(rows.shape[1:]) != self.shape:
-            raise UsageError(
-                f"The inputs have the shape {tuple(rows.shape[1:])}, and the model reads {self.shape}."
-            )
-        last = rows.dim() == 4 and not rows.is_contiguous()
-        last = last and rows.is_contiguous(memory_format=torch.channels_last)
-        finite = torch.isfinite(rows).flatten(1).all(dim=1).tolist()
-        return [
-            item if fine else Unreadable("the input holds NaN or infinite values", item.show())
-            for item, fine in zip((EncodedTensor(row, last) for row in rows), finite, strict=True)
-        ]
+        if isinstance(inputs, Tensor):
+            check_tensors(inputs)
+        found: list[EncodedTensor | Unreadable] = []
+        for row in inputs:
+            if tuple(row.shape) != self.shape:
+                raise UsageError(
+                    f"The inputs have the shape {tuple(row.shape)}, and the model reads {self.shape}."
+                )
+            item = EncodedTensor(row, _channels_last(row))
+            fine = bool(torch.isfinite(row).all())
+            found.append(item if fine else Unreadable("the input holds NaN or infinite values", item.show()))
+        return found
 
     def batch(self, encoded: Sequence[EncodedTensor], labels: Sequence[int] | None = None) -> TensorBatch:
         rows = torch.stack([item.values for item in encoded]).to(self.device)
@@ -261,12 +260,17 @@ class TensorModel:
         return int(shape[1])
 
 
-def check_tensors(inputs: Tensor) -> None:
+def check_tensors(inputs: Any) -> None:
     """Refuse what is not one floating-point row per input."""
-    if inputs.dim() < 2 or not inputs.is_floating_point():
+    if not isinstance(inputs, Tensor) or inputs.dim() < 2 or not inputs.is_floating_point():
         raise UsageError(
             "inputs must be floating-point numbers with one row per input, such as (images, 1, 28, 28)."
         )
+
+
+def _channels_last(row: Tensor) -> bool:
+    """Whether an image ``(channels, height, width)`` is stored channel by channel of each pixel."""
+    return row.dim() == 3 and not row.is_contiguous() and row.permute(1, 2, 0).is_contiguous()
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -42,7 +42,7 @@ class CertificateReport(Result, Sequence[Certificate]):
 
     def headline(self) -> str:
         about = self.about
-        given = "" if about["source"] == "texts" else f" of {about['source']}"
+        given = "" if about["source"] in ("texts", "tensors") else f" of {about['source']}"
         unfinished = "" if about.get("complete", True) else ", not finished"
         return (
             f"{about['threat']} certificates of {about['classifier']}: "

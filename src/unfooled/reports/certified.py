@@ -10,11 +10,14 @@ from unfooled.records.evidence import Certified, Evidence, Model
 from unfooled.statistics.intervals import rate
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
+TENSOR = "tensor-"
+"""Before the threats to tensors, whose distances are not those of word embeddings."""
 
 
 def sign(threat: str) -> str:
     """How a threat is written."""
-    return SIGNS.get(threat, threat)
+    plain = threat.removeprefix(TENSOR)
+    return SIGNS.get(plain, plain) + (" of tensors" if plain != threat else "")
 
 
 def changes(threat: str) -> str:
@@ -24,6 +27,8 @@ def changes(threat: str) -> str:
         "synonyms": "listed synonyms",
         "each-word": "small moves of every word's embedding",
     }
+    if threat.startswith(TENSOR):
+        return f"{SIGNS.get(threat.removeprefix(TENSOR), threat)} changes of the values"
     return known.get(threat, f"{sign(threat)} changes of the embeddings")
 
 

@@ -127,7 +127,7 @@ def find_object(spec: str) -> Any:
 
 def _from_file(path: Path) -> Any:
     if not path.is_file():
-        raise UserError(f"There is no file {path}. Name the Python file that holds the victim's function.")
+        raise UserError(f"There is no file {path}. Name the Python file that holds it.")
     _also_search(path.parent)
     name = f"unfooled_victim_{path.stem}"
     made = importlib.util.spec_from_file_location(name, path)

@@ -87,7 +87,8 @@ def _records(model: Model) -> Iterator[tuple[Key, str | None, int | None, Record
             yield tuple(outcome.original), truth, outcome.row, _attacked(attack, outcome)
     for found in model.certified:
         for certificate in found.certificates:
-            yield tuple(certificate.texts), certificate.truth, certificate.row, _proved(found, certificate)
+            own = tuple(certificate.texts) or (certificate.shown,)
+            yield own, certificate.truth, certificate.row, _proved(found, certificate)
     for sample in model.run.samples if model.run else ():
         key = (sample.text,) if sample.pair is None else (sample.text, sample.pair)
         yield key, sample.truth, None, _predicted(sample)
