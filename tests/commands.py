@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from unfooled.cli import main
 
 
@@ -49,3 +51,11 @@ def unfooled(*arguments: object, stdin: bytes = b"", cwd: Path | None = None) ->
     for stream in streams.values():
         stream.flush()
     return Shown(code, *(stream.buffer.getvalue() for stream in streams.values()))
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """The exit code alone; what is shown goes to the test's own streams (``capsys``)."""
+    monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return int(left.value.code or 0)

@@ -16,9 +16,9 @@ import pytest
 
 import unfooled as uf
 from child_processes import start
+from commands import command
 from tiny_runs import write_inputs
 from unfooled.api.repeat import repeat
-from unfooled.cli import main
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UserError
 from unfooled.predictors import Classifier, make_predictor
@@ -70,14 +70,6 @@ def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def repeated(run: Path, **options: Any) -> dict[str, Any]:
     return repeat(run, **options).to_dict()
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """The exit code of ``unfooled`` with these arguments, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
 
 
 @pytest.mark.full

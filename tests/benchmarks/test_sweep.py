@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import command
 from tiny_runs import write_inputs
 from unfooled.api import train as training
 from unfooled.benchmarks.cells import Cell, make_cells
@@ -17,7 +17,6 @@ from unfooled.benchmarks.grid import model_name, parse_grid
 from unfooled.benchmarks.plan_file import make_plan
 from unfooled.benchmarks.sweep import sweep, sweep_plan
 from unfooled.benchmarks.tables import rank
-from unfooled.cli import main
 from unfooled.errors import UsageError
 from unfooled.statistics.spread import spread
 from unfooled.training.trainer import SessionTrainer
@@ -54,14 +53,6 @@ def without_training(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a finished cell was trained again")
 
     monkeypatch.setattr(training, "train", refuse)
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """The exit code of ``unfooled`` with these arguments, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
 
 
 def as_options(base: dict[str, Any]) -> list[str]:

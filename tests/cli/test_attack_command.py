@@ -14,11 +14,12 @@ from typing import get_args
 import pytest
 from rich.console import Console
 
+from commands import command
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack_job import Progress, read_attack
 from unfooled.attacks import RECIPES
-from unfooled.cli import attack_show, main
+from unfooled.cli import attack_show
 from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
 from unfooled.records.outcome import Outcome
@@ -54,14 +55,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 BASE = ["attack", "victim.py:scores", "--labels", "down,up", "--data", "examples.csv", "--no-validity"]
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """The exit code of ``unfooled`` with these arguments, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
 
 
 def test_numbers_changes_and_files_of_one_attack(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from commands import command
 from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
 from unfooled.attacks import RECIPES
 from unfooled.benchmarks import cell_work as benchmark_run
-from unfooled.cli import main
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -64,14 +63,6 @@ def finished(plan: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
         with redirect_stdout(printed), redirect_stderr(said):
             assert command(patch, "benchmark", plan, "--out", folder) == 0
     return folder, printed.getvalue(), said.getvalue()
-
-
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """The exit code of ``unfooled`` with these arguments, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["unfooled", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
 
 
 @pytest.mark.full

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
+from commands import command
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.load import save
-from unfooled.cli import main
 from unfooled.predictors import Classifier, Predictor, TwoStep, Vote
 
 
@@ -34,20 +33,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["unfooled", "certify", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
-
-
 BASE = ("run", "--data", "rows.csv", "--n", 300, "--no-antonyms")
 
 
 def test_numbers_of_a_file_and_where_they_are_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, *BASE, "--bound", "gaussian,renyi", "--show", 1) == 0
+    assert command(monkeypatch, "certify", *BASE, "--bound", "gaussian,renyi", "--show", 1) == 0
     captured = capsys.readouterr()
     for text in (
         "certified accuracy",
@@ -70,7 +62,7 @@ def test_numbers_of_a_file_and_where_they_are_kept(
 def test_json_holds_every_certificate(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, *BASE, "--adaptive", "--radius", 0.05, "--json") == 0
+    assert command(monkeypatch, "certify", *BASE, "--adaptive", "--radius", 0.05, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["certificates"]) == len(TEXTS)
     assert {one["answer"] for one in found["certificates"]} <= {"yes", "no", "undecided"}
@@ -96,7 +88,7 @@ def test_a_secret_seed_and_words_by_substitutes_of_as_many_tokens(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "table.json").write_text(json.dumps({"film": ["movie"], "plot": ["story"]}))
-    assert command(monkeypatch, *BASE, "--seed", -1, "--substitutes", "table.json") == 0
+    assert command(monkeypatch, "certify", *BASE, "--seed", -1, "--substitutes", "table.json") == 0
     assert "substitutes with as many tokens (others are not covered)" in capsys.readouterr().out
     assert json.loads((folder / "run/certificates/l2/certificate.json").read_text())["seed"] > 2**31
 
@@ -104,7 +96,7 @@ def test_a_secret_seed_and_words_by_substitutes_of_as_many_tokens(
 def test_texts_are_certified_one_by_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, "run", "a good film", " ", "--n", 300, "--no-antonyms") == 0
+    assert command(monkeypatch, "certify", "run", "a good film", " ", "--n", 300, "--no-antonyms") == 0
     captured = capsys.readouterr()
     assert (
         "The smoothed classifier answers «" in captured.out and "refused  the text is empty" in captured.out
@@ -115,7 +107,7 @@ def test_texts_are_certified_one_by_one(
 def test_a_run_that_was_not_trained_for_the_threat_is_told_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, *BASE, "--threat", "words", "--predictor", "random-mask") == 0
+    assert command(monkeypatch, "certify", *BASE, "--threat", "words", "--predictor", "random-mask") == 0
     assert "Train with --defence random-mask" in " ".join(capsys.readouterr().err.split())
 
 
@@ -123,13 +115,13 @@ def test_noise_at_hidden_blocks_alone_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved(folder / "rsmi", TwoStep(sigma=0.2, noise_layers=(1, 2)), "rsmi")
-    assert command(monkeypatch, "rsmi", "a good film") == 2
+    assert command(monkeypatch, "certify", "rsmi", "a good film") == 2
     message = " ".join(capsys.readouterr().err.split())
     assert "after blocks 1, 2 only" in message and "--defence noise-augment" in message
     # What the message recommends works.
     arguments = ["--predictor", "vote", "--predictor-set", "sigma=0.1", "--no-antonyms", "--n", 200]
     arguments += ["--predictor-set", "noise_layers=[embeddings]", "--predictor-set", "masking=none"]
-    assert command(monkeypatch, "rsmi", "a good film", *arguments) == 0
+    assert command(monkeypatch, "certify", "rsmi", "a good film", *arguments) == 0
 
 
 @pytest.mark.parametrize(
@@ -149,5 +141,5 @@ def test_wrong_use_is_told_without_a_traceback(
     arguments: tuple[str, ...],
     message: str,
 ) -> None:
-    assert command(monkeypatch, *arguments) != 0
+    assert command(monkeypatch, "certify", *arguments) != 0
     assert message in " ".join(capsys.readouterr().err.split())
