@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import subprocess
 import time
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,15 +21,16 @@ import unfooled as uf
 from child_processes import start_python
 from tiny_runs import write_inputs
 from unfooled.errors import UsageError, UserError
+from unfooled.storage.config import TrainConfig
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return write_inputs(tmp_path_factory.mktemp("inputs")) | {"lr": 3e-3, "epochs": 6.0}
 
 
 @pytest.fixture(scope="module")
-def finished(inputs: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(inputs: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "plain"
     uf.train(folder, **inputs)
     return folder
@@ -52,7 +58,7 @@ def test_run_folder_opens_with_plain_transformers(finished: Path) -> None:
 
 @pytest.mark.full
 def test_run_folder_records_config_versions_seed_metrics_and_card(
-    finished: Path, inputs: dict[str, object]
+    finished: Path, inputs: dict[str, Any]
 ) -> None:
     config = yaml.safe_load((finished / "config.yaml").read_text())
     assert config["lr"] == inputs["lr"]
@@ -68,9 +74,7 @@ def test_run_folder_records_config_versions_seed_metrics_and_card(
 
 
 @pytest.mark.full
-def test_the_same_seed_gives_the_same_model(
-    finished: Path, inputs: dict[str, object], tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_model(finished: Path, inputs: dict[str, Any], tmp_path: Path) -> None:
     uf.train(tmp_path / "again", **inputs)
     assert (tmp_path / "again/model.safetensors").read_bytes() == (
         finished / "model.safetensors"
@@ -79,7 +83,7 @@ def test_the_same_seed_gives_the_same_model(
 
 @pytest.mark.full
 def test_training_stops_early_when_dev_accuracy_does_not_rise(
-    finished: Path, inputs: dict[str, object], tmp_path: Path
+    finished: Path, inputs: dict[str, Any], tmp_path: Path
 ) -> None:
     uf.train(tmp_path / "early", **{**inputs, "lr": 0.0, "patience": 1})
     early = json.loads((tmp_path / "early/metrics.json").read_text())["train"]["steps"]
@@ -87,14 +91,14 @@ def test_training_stops_early_when_dev_accuracy_does_not_rise(
 
 
 @pytest.mark.full
-def test_finished_run_is_not_overwritten_unasked(finished: Path, inputs: dict[str, object]) -> None:
+def test_finished_run_is_not_overwritten_unasked(finished: Path, inputs: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="--overwrite"):
         uf.train(finished, **inputs)
 
 
 @pytest.mark.full
 def test_overwrite_replaces_a_finished_run_once_the_new_one_is_known_to_be_good(
-    inputs: dict[str, object], tmp_path: Path
+    inputs: dict[str, Any], tmp_path: Path
 ) -> None:
     short = {**inputs, "epochs": 1.0}
     uf.train(tmp_path / "run", **short)
@@ -107,7 +111,7 @@ def test_overwrite_replaces_a_finished_run_once_the_new_one_is_known_to_be_good(
     assert not (tmp_path / "run/predictions.jsonl").exists()
 
 
-def test_foreign_folder_is_left_alone(inputs: dict[str, object], tmp_path: Path) -> None:
+def test_foreign_folder_is_left_alone(inputs: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     for overwrite in (False, True):
         with pytest.raises(UsageError, match="not empty"):
@@ -126,11 +130,10 @@ def test_foreign_folder_is_left_alone(inputs: dict[str, object], tmp_path: Path)
         ({"device": "cuda:99"}, "cuda:99"),
         ({"precision": "fp8"}, "precision"),
         ({"task": "movie-reviews"}, "--task"),
-        ({"batchsize": 3}, "batch_size"),
     ],
 )
 def test_bad_setting_is_refused_by_name_and_leaves_nothing(
-    inputs: dict[str, object], tmp_path: Path, change: dict[str, object], said: str
+    inputs: dict[str, Any], tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
         uf.train(tmp_path / "run", **{**inputs, **change})
@@ -139,7 +142,7 @@ def test_bad_setting_is_refused_by_name_and_leaves_nothing(
 
 @pytest.mark.full
 def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
-    inputs: dict[str, object], tmp_path: Path
+    inputs: dict[str, Any], tmp_path: Path
 ) -> None:
     # Every part in a process of its own: libraries that other tests have loaded may change the rounding.
     def trained(folder: Path) -> subprocess.Popen[bytes]:
@@ -164,3 +167,47 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     assert trained(folder).wait() == 0
     assert json.loads((folder / "metrics.json").read_text())["train"]["resumed"] is True
     assert (folder / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
+
+
+def test_every_parameter_is_a_field_of_the_configuration_with_its_type_and_default() -> None:
+    shown = inspect.signature(uf.train, eval_str=True).parameters
+    declared = {name: (hint, ...) for name, hint in typing.get_type_hints(TrainConfig).items()}
+    declared |= {field.name: (declared[field.name][0], field.default) for field in fields(TrainConfig)}
+    # Any sequence and mapping will do; None stands for no settings.
+    declared |= {"labels": (Sequence[str] | None, None), "settings": (Mapping[str, Any] | None, None)}
+    assert list(shown) == ["out", *declared, "overwrite"]
+    for name, expected in declared.items():
+        assert (shown[name].annotation, shown[name].default) == expected, name
+
+
+def test_an_unknown_parameter_is_an_error() -> None:
+    with pytest.raises(TypeError, match="batchsize"):
+        uf.train(task="spam", batchsize=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.full
+def test_the_classifier_has_its_metrics_trained_or_loaded(inputs: dict[str, Any], tmp_path: Path) -> None:
+    trained = uf.train(tmp_path / "run", **{**inputs, "epochs": 1.0})
+    assert trained.metrics == json.loads((tmp_path / "run/metrics.json").read_text())
+    loaded = uf.load(tmp_path / "run", device="cpu", precision="float32")
+    assert loaded.metrics == trained.metrics
+    texts = ["this plot is gorgeous", "the film is awful"]
+    assert trained.predict(texts) == loaded.predict(texts)
+    assert uf.load(tmp_path / "run").with_predictor(loaded.predictor).metrics == {}
+
+
+@pytest.mark.full
+def test_a_training_that_was_killed_after_its_last_checkpoint_trains_no_further(
+    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in the middle of an epoch, or early because dev accuracy did not rise."""
+    for name, change in (("part", {"epochs": 1.5}), ("early", {"epochs": 6.0, "lr": 0.0, "patience": 1})):
+        settings = {**inputs, **change}
+        with monkeypatch.context() as patch:
+            patch.setattr("unfooled.api.train.save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                uf.train(tmp_path / name, **settings)
+        first = json.loads((tmp_path / name / "metrics.json").read_text())["train"]
+        again = uf.train(tmp_path / name, **settings).metrics["train"]
+        assert (first["resumed"], again["resumed"]) == (False, True)
+        assert again["steps"] == first["steps"]

@@ -85,7 +85,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
     monkeypatch.setattr("unfooled.benchmarks.cell_work.run_cell", run_cell)
     monkeypatch.setattr("unfooled.benchmarks.check.check_cells", lambda *_: None)
     splits = SimpleNamespace(test=_Sliceable(test))
-    monkeypatch.setattr("unfooled.api.train.load_data", lambda config: splits)
+    monkeypatch.setattr("unfooled.training.data.load_data", lambda config: splits)
     monkeypatch.setattr("unfooled.api.load.load", lambda folder, **_: Stub())
     return did
 

@@ -21,6 +21,7 @@ from unfooled.predictors import Classifier, make_predictor
 
 FORMAT = 1
 MARKER = "unfooled.json"
+METRICS = "metrics.json"
 REQUIRED = {"defence", "predictor", "task", "labels", "max_length"}
 
 
@@ -52,7 +53,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
     where, bf16 = device_and_bf16(device, precision)
     text = TextModel(model.to(where), open_tokenizer(folder), max_length=saved["max_length"], bf16=bf16)
     predictor = dict(saved["predictor"])
-    return Classifier(
+    classifier = Classifier(
         text,
         make_predictor(predictor.pop("name"), predictor),
         labels=saved["labels"],
@@ -61,6 +62,9 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         task=saved["task"],
         folder=folder.absolute(),
     )
+    if (folder / METRICS).is_file():
+        classifier.metrics = read_json(folder / METRICS)
+    return classifier
 
 
 def save(classifier: Classifier, folder: Path) -> None:

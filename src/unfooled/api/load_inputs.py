@@ -25,7 +25,7 @@ def load_inputs(
         found = file_inputs(reader, inputs, limit=limit, lenient=lenient)
         return replace(found, source=writable(found.source))
     config = _config(run, inputs)
-    from unfooled.api.train import load_data
+    from unfooled.training.data import load_data
 
     # A prefix of a split is stratified, and of train only what the run saw counts as train.
     splits = load_data(replace(config, limit_dev=None, limit_test=None))
@@ -45,7 +45,7 @@ def load_inputs(
 
 def training_texts(run: Path | None, inputs: Inputs) -> list[str] | None:
     """Texts of the kind that is evaluated, none of them held out; None if there is nothing but a file."""
-    from unfooled.api.train import load_data
+    from unfooled.training.data import load_data
 
     own_only = inputs.is_file or inputs.texts is not None
     if own_only and (run is None or not (run / "config.yaml").is_file()):

@@ -13,8 +13,8 @@ from unfooled.errors import UserError
 
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     """Read the data and the encoder of every model that has work waiting, and try its settings on them."""
-    from unfooled.api.train import load_data
     from unfooled.hub.devices import device_and_bf16
+    from unfooled.training.data import load_data
 
     by_name = {cell.name: cell for cell in cells}
     busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}

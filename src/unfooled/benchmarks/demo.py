@@ -99,7 +99,7 @@ def write_predictions(cell: Cell) -> None:
     if not cell.result.is_file() or (cell.run / PREDICTIONS).is_file():
         return
     from unfooled.api.load import load
-    from unfooled.api.train import load_data
+    from unfooled.training.data import load_data
 
     config = cell.config
     classifier = load(cell.run, device=config.device, precision=config.precision)

@@ -251,7 +251,7 @@ def scaled(plan: Plan, scale: float) -> Plan:
 
 def _sizes(plan: Plan, task: TaskPlan) -> dict[str, int]:
     """Texts of each split of a task, all of them."""
-    from unfooled.api.train import load_data
+    from unfooled.training.data import load_data
 
     config = plan.config(task, plan.defences[0], plan.seeds[0])
     return load_data(replace(config, limit=None, limit_dev=None, limit_test=None)).sizes()

@@ -56,15 +56,12 @@ def train(
     if not isinstance(settings, dict):
         raise UsageError(f"{config}: settings must hold names and values, e.g. settings: {{sigma: 0.3}}.")
     values["settings"] = {**settings, **parse_assignments(set_ or [])}
-    make_config(values)  # wrong names and values are told before PyTorch is loaded
+    made = make_config(values)  # wrong names and values are told before PyTorch is loaded
 
-    from unfooled.api.train import run_folder
-    from unfooled.api.train import train as run
-    from unfooled.files import read_json
+    from unfooled.api.train import run_folder, train_as
 
-    chosen = run_folder(folder, values)
-    run(chosen, overwrite=overwrite, **values)
-    metrics = read_json(chosen / "metrics.json")
+    chosen = run_folder(made) if folder is None else Path(folder)
+    metrics = train_as(made, chosen, overwrite=overwrite).metrics
     test = metrics["test"]
     if json_:
         return print_json({"run": str(chosen), "metrics": metrics})
@@ -110,6 +107,8 @@ def _list_defences(as_json: bool) -> None:
                     {
                         "name": name,
                         "summary": cls.summary,
+                        "predictor": cls.deployed_as,
+                        "certifies": list(cls.certifies),
                         "settings": [vars(info) for info in describe_settings(cls)],
                     }
                     for name, cls in DEFENCES.items()
@@ -120,8 +119,15 @@ def _list_defences(as_json: bool) -> None:
 
     for name, cls in DEFENCES.items():
         out.print(f"[bold]{name}[/]  {cls.summary}")
+        certifies = f"; trains for certificates against {', '.join(cls.certifies)}" if cls.certifies else ""
+        out.print(f"  deployed as {cls.deployed_as}{certifies}", style="dim")
         table = Table(box=None, show_header=False, padding=(0, 2))
         for info in describe_settings(cls):
             table.add_row(f"{info.name}", "" if info.default is None else str(info.default), info.help)
         if table.row_count:
             out.print(table)
+    out.print(
+        "Combine defences with +, for example --defence stability+NAME. Where both have a setting, name "
+        "the part: --set stability.sigma=0.2",
+        style="dim",
+    )

@@ -139,11 +139,12 @@ class RsmiSession(Session[Rsmi]):
         sampler = FreshNoise(noise)
 
         # (1) Saliency: one pass without weight gradients; (2) mask the top M.
+        training = model.module.training
         model.module.eval()
         gradient, _ = model.gradient(
             batch, batch.labels, sampler=sampler, sites=noise.sites, draws=own.saliency_draws
         )
-        model.module.train()
+        model.module.train(training)
         ids = batch.ids
         if masked_tokens:
             ids = _masked(model, batch, gradient, masked_tokens)

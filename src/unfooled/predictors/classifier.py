@@ -54,6 +54,8 @@ class Classifier:
         self.task = dict(task or {})
         self.folder = folder
         """The run folder it was loaded from; says what it was trained on, and results go there."""
+        self.metrics: dict[str, Any] = {}
+        """Of a trained or loaded run: training, dev and test figures, versions, seed."""
         model.evaluating()
 
     def __repr__(self) -> str:

@@ -27,7 +27,7 @@ class TrainConfig:
         None, "Label names in order, e.g. ham,spam; found in the data if not given", commas=True
     )
     encoding: str = setting("utf-8", "Character encoding of the data files")
-    defence: str = setting("standard", "Defence, see `unfooled train --list-defences`")
+    defence: str = setting("standard", "Defence, or several as a+b, see `unfooled train --list-defences`")
     settings: dict[str, Any] = setting(dict, "Settings of the defence")
     encoder: str = setting("minilm", "Asset name, folder or hub id of a Hugging Face encoder")
     layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1)

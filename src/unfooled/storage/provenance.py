@@ -1,4 +1,4 @@
-"""Which software made a result, and by which command."""
+"""Which software, on what system, made a result, and by which command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from importlib import metadata
 
 from unfooled import __version__
 
-_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scipy", "spacy", "nltk")
+_PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scipy", "spacy", "nltk")
 _COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Versions of unfooled, Python and the libraries that decide results."""
-    found = {"unfooled": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    """Versions of unfooled, Python, the system and the libraries that decide results."""
+    found = {
+        "unfooled": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "machine": platform.machine(),
+    }
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)

@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 class ProgressBar(TrainerCallback):
     """A rich progress bar on stderr with the latest loss and dev accuracy."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shown: bool = True) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -21,6 +21,7 @@ class ProgressBar(TrainerCallback):
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
+            disable=not shown,
         )
         self._note: dict[str, str] = {}
 
@@ -40,7 +41,7 @@ class ProgressBar(TrainerCallback):
         self._progress.update(self._task, note="  ".join(self._note.values()))
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
-        if metrics and not self._progress.console.is_terminal:
+        if metrics and not self._progress.disable and not self._progress.console.is_terminal:
             self._progress.console.print(
                 f"epoch {state.epoch or 0:.2f}: dev accuracy {metrics['eval_accuracy']:.4f}"
             )

@@ -1,0 +1,180 @@
+"""From a configuration to trained weights: data, encoder, defence and trainer put together.
+
+:func:`prepare` finds out whether everything can be used, before a run folder is touched; :func:`fit` trains
+and measures, and goes on from the last checkpoint if there is one. Under ``torchrun`` every process calls
+both; the first one writes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from unfooled.data import TaskData
+from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
+from unfooled.hub.devices import device_and_bf16
+from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
+from unfooled.models import Encoded, TextModel
+from unfooled.predictors import Classifier
+from unfooled.statistics.metrics import classification_metrics
+from unfooled.storage.config import TrainConfig
+from unfooled.training.checkpoints import last_checkpoint
+from unfooled.training.data import load_data
+from unfooled.training.progress import ProgressBar
+from unfooled.training.trainer import SessionTrainer, planned_steps
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a training needs, known to be good."""
+
+    config: TrainConfig
+    splits: TaskData
+    defence: Defence
+    model: TextModel
+    classifier: Classifier
+    """The untrained model under the predictor of the defence."""
+
+
+@quiet()
+def prepare(config: TrainConfig) -> Prepared:
+    """Read the data, open the encoder, fill in the defence; what cannot be used is refused."""
+    defence = make_defence(config.defence, config.settings)
+    device, bf16 = device_and_bf16(config.device, config.precision)
+    set_seed(config.seed)
+    splits = load_data(config)
+    task = splits.task
+    model = _build_model(config, list(task.labels), config.max_length or task.max_length)
+    model.module.to(device)
+    model.bf16 = bf16
+    defence = defence.resolved(model)
+    classifier = Classifier(
+        model,
+        defence.predictor(model),
+        labels=task.labels,
+        defence=config.defence,
+        settings=settings_of(defence),
+        task={"name": task.name, "kind": task.kind},
+    )
+    return Prepared(config, splits, defence, model, classifier)
+
+
+@quiet()
+def fit(prepared: Prepared, folder: Path) -> dict[str, Any]:
+    """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way."""
+    config, splits, classifier = prepared.config, prepared.splits, prepared.classifier
+    model = prepared.model
+    arguments = _arguments(folder, prepared)
+    data = TrainingData(_encode(model, splits.train), list(splits.train["label"]))
+    steps = math.ceil(config.epochs * planned_steps(len(data), arguments))
+    session = prepared.defence.begin(Training(model, data, splits.task, seed=config.seed, steps=steps))
+    dev, dev_labels = _encode(model, splits.dev), list(splits.dev["label"])
+    bar = ProgressBar(shown=arguments.process_index == 0)
+    trainer = SessionTrainer(
+        session,
+        dev_accuracy=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)["accuracy"]),
+        args=arguments,
+        processing_class=model.tokenizer,
+        eval_dataset=splits.dev,
+        callbacks=[bar, *([EarlyStoppingCallback(config.patience)] if config.patience else [])],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.remove_callback(ProgressCallback)
+    if arguments.process_index:
+        set_seed(config.seed + arguments.process_index)  # processes must not draw the same noise
+    last = last_checkpoint(folder / "checkpoints", processes=arguments.world_size)
+    started = time.perf_counter()
+    try:
+        result = trainer.train(resume_from_checkpoint=last)
+    finally:
+        bar.close()
+    trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
+    seconds = time.perf_counter() - started
+    test = _encode(model, splits.test)
+    return {
+        "train": {
+            "seconds": seconds,
+            "loss": result.training_loss,
+            "examples": len(splits.train),
+            "steps": trainer.state.global_step,
+            "resumed": last is not None,
+            "processes": arguments.world_size,
+            "threads": torch.get_num_threads(),
+        },
+        "dev": _evaluate(classifier, dev, dev_labels, config.seed),
+        "test": _evaluate(classifier, test, list(splits.test["label"]), config.seed),
+        "history": trainer.state.log_history,
+    }
+
+
+def is_first_process() -> bool:
+    """False in the other processes of a distributed training: they write nothing."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], seed: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    decisions = classifier.decide(encoded, seed=seed)
+    metrics = classification_metrics(
+        truth,
+        [decision.label for decision in decisions],
+        classifier.labels,
+        abstained=[decision.abstained for decision in decisions],
+        forwards=[decision.forwards for decision in decisions],
+    )
+    return metrics | {"seconds": time.perf_counter() - started}
+
+
+def _encode(model: TextModel, split: Any) -> list[Encoded]:
+    pairs = list(split["text_pair"]) if "text_pair" in split.column_names else None
+    return model.encode(list(split["text"]), pairs)
+
+
+def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextModel:
+    location = location_of(config.encoder)
+    changes: dict[str, Any] = {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: index for index, label in enumerate(labels)},
+    }
+    if config.layers is not None:
+        changes["num_hidden_layers"] = config.layers
+    model = open_model("AutoModelForSequenceClassification", location, **changes)
+    return TextModel(model, open_tokenizer(location), max_length=max_length)
+
+
+def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
+    config, model = prepared.config, prepared.model
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "logs")
+    return TrainingArguments(
+        output_dir=str(folder / "checkpoints"),
+        num_train_epochs=config.epochs,
+        learning_rate=config.lr if config.lr is not None else prepared.defence.learning_rate,
+        per_device_train_batch_size=config.batch_size,
+        warmup_steps=config.warmup,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.clip,
+        optim="adamw_torch_fused",
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=1,
+        load_best_model_at_end=True,
+        metric_for_best_model="accuracy",
+        logging_steps=25,
+        report_to=["tensorboard"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=model.device.type == "cuda",
+        bf16=model.bf16,
+        use_cpu=model.device.type == "cpu",
+        seed=config.seed,
+        disable_tqdm=True,
+        log_level="error",
+    )

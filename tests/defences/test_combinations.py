@@ -1,0 +1,171 @@
+"""Defences joined by +: which losses add, which settings are meant, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tiny_models import TEXTS, tiny_classifier
+from tiny_training import begin
+from toy_defence import Toy, ToySession
+from unfooled.defences import DEFENCES, Losses, Session, Step, TrainingData, make_defence, settings_of
+from unfooled.errors import UsageError
+from unfooled.models import Batch, TextModel
+
+FULL = Step(done=1.0)
+
+
+@pytest.fixture(autouse=True)
+def _toy() -> Iterator[None]:
+    DEFENCES["toy"] = Toy
+    yield
+    del DEFENCES["toy"]
+
+
+@pytest.fixture(scope="module")
+def model() -> TextModel:
+    return tiny_classifier("bert", labels=2)
+
+
+@pytest.fixture
+def batch(model: TextModel) -> Batch:
+    return model.batch(model.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
+
+
+def session(name: str, model: TextModel, **settings: Any) -> Session[Any]:
+    torch.manual_seed(1)
+    made = {key.replace("__", "."): value for key, value in settings.items()}
+    return begin(make_defence(name, made).resolved(model), model)
+
+
+def loss(one: Session[Any], batch: Batch) -> Losses:
+    torch.manual_seed(2)
+    return one.loss(batch, FULL)
+
+
+def gradients(one: Session[Any], batch: Batch) -> dict[str, Tensor]:
+    """Of all weights, after one step."""
+    torch.manual_seed(2)
+    one.model.module.zero_grad()
+    one.backward(batch, FULL)
+    return {name: p.grad.clone() for name, p in one.model.module.named_parameters() if p.grad is not None}
+
+
+def test_plain_fine_tuning_counts_once_and_terms_add(model: TextModel, batch: Batch) -> None:
+    both = loss(session("stability+toy", model), batch)
+    stability, toy = loss(session("stability", model), batch), loss(session("toy", model), batch)
+    assert stability.plain and toy.plain and both.plain
+    assert stability.extra is not None and toy.extra is not None
+    torch.testing.assert_close(both.total, stability.task + stability.extra + toy.extra)
+
+
+@pytest.mark.parametrize("name", ["rsmi", "noise-augment", "random-mask", "certified-rsmi"])
+def test_inputs_of_its_own_stand_in_for_plain_fine_tuning(name: str, model: TextModel, batch: Batch) -> None:
+    both = loss(session(f"{name}+toy", model), batch)
+    own, toy = loss(session(name, model), batch), loss(session("toy", model), batch)
+    assert not own.plain and not both.plain
+    assert toy.extra is not None
+    torch.testing.assert_close(both.total, own.total + toy.extra)
+
+
+def test_a_part_with_several_passes_brings_the_task_loss(model: TextModel, batch: Batch) -> None:
+    both = gradients(session("stability+toy", model, toy__passes=2), batch)
+    toy = gradients(session("toy", model, passes=2), batch)
+    stability = session("stability", model)
+    torch.manual_seed(2)
+    extra = stability.loss(batch, FULL).extra
+    assert extra is not None
+    model.module.zero_grad()
+    extra.backward()
+    assert len(both) > 10
+    for name, weight in model.module.named_parameters():
+        if name in both:
+            added = torch.zeros_like(weight) if weight.grad is None else weight.grad
+            torch.testing.assert_close(both[name], toy[name] + added, atol=1e-6, rtol=1e-4)
+
+
+def test_data_state_and_modules_of_all_parts_are_kept(model: TextModel) -> None:
+    class Twice(Toy):
+        name = "twice"
+
+    DEFENCES["twice"] = Twice
+    try:
+        data = TrainingData(model.encode(TEXTS), [0] * len(TEXTS))
+        one = begin(make_defence("toy+twice", {"toy.added": 2, "twice.added": 3}), model, data)
+    finally:
+        del DEFENCES["twice"]
+    made = one.on_epoch(0, data)
+    assert made is not None
+    assert len(made) == len(TEXTS) + 2 + 3
+    assert set(one.modules) == {"toy", "twice"}
+    one.parts["twice"].steps = 7  # type: ignore[attr-defined]
+    again = begin(one.defence, model, data)
+    again.load_state_dict(one.state_dict())
+    assert [part.steps for part in again.parts.values()] == [0, 7]  # type: ignore[attr-defined]
+
+
+def test_a_part_that_only_changes_the_data_costs_no_pass(
+    model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToySession, "loss", Session.loss)
+    passes: list[int] = []
+    monkeypatch.setattr(
+        model, "forward", lambda *a, **k: passes.append(1) or TextModel.forward(model, *a, **k)
+    )
+    loss(session("noise-augment+toy", model), batch)
+    assert len(passes) == 1
+    loss(session("standard+toy", model), batch)
+    assert len(passes) == 2
+
+
+def test_a_combination_is_deployed_as_its_one_predictor(model: TextModel) -> None:
+    for name in ("stability+toy", "toy+stability"):
+        defence = make_defence(name).resolved(model)
+        assert defence.name == name
+        assert defence.deployed_as == defence.predictor(model).describe()["name"] == "vote"
+        assert defence.certifies == ("l2", "linf", "each-word", "l1")
+    assert make_defence("standard+toy").predictor(model).describe()["name"] == "plain"
+
+
+def test_settings_are_those_of_the_part_and_survive_being_saved(model: TextModel) -> None:
+    defence = make_defence("stability+toy", {"sigma": 0.3, "toy.weight": 0.1, "gamma": 2}).resolved(model)
+    saved = settings_of(defence)
+    assert (saved["stability.sigma"], saved["stability.gamma"], saved["toy.weight"]) == (0.3, 2.0, 0.1)
+    assert make_defence("stability+toy", saved) == defence
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("rsmi+stability", {}, r"rsmi \(two-step\) and stability \(vote\) each bring a predictor"),
+        ("toy+toy", {}, "names toy twice"),
+        ("stability+tow", {}, "no defence 'tow'. Did you mean 'toy'"),
+        ("stability+", {}, "no defence ''"),
+        ("stability+toy", {"size": 1}, "no setting 'size'. Its settings: stability.gamma"),
+        ("stability+toy", {"rsmi.sigma": 1}, "no part 'rsmi'.*Its parts: stability, toy"),
+        ("stability+toy", {"toy.sigma": 1}, "defence 'toy' has no setting 'sigma'"),
+        ("stability+toy", {"toy.weight": -1}, "weight must be at least 0"),
+        ("stability+toy", {"gamma": 1, "stability.gamma": 2}, "given as 1 and 2. Give it once"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused_with_the_reason(
+    name: str, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        make_defence(name, settings)
+
+
+def test_a_setting_that_both_parts_have_must_name_its_part() -> None:
+    class Other(Toy):
+        name = "other"
+
+    DEFENCES["other"] = Other
+    try:
+        with pytest.raises(UsageError, match=r"both have the setting 'weight'.*toy.weight or other.weight"):
+            make_defence("toy+other", {"weight": 1})
+    finally:
+        del DEFENCES["other"]

@@ -1,0 +1,99 @@
+"""A defence that uses every part of the seam: the example of docs/defences.md.
+
+It adds a term with a trained critic, keeps a count that its weight depends on, adds copies of some examples
+in every epoch, and with ``passes`` above 1 makes several backward passes per step on inputs that it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from unfooled.defences import DEFENCES, Losses, Session, Step, Training, TrainingData
+from unfooled.models import Batch, TextModel
+from unfooled.predictors import Plain, Predictor
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Settings of the toy."""
+
+    name: ClassVar[str] = "toy"
+    summary: ClassVar[str] = "A critic, a count, more data, several passes"
+    learning_rate: ClassVar[float] = 1e-4
+    certifies: ClassVar[tuple[str, ...]] = ()
+    deployed_as: ClassVar[str] = "plain"
+
+    weight: float = setting(0.5, "Weight of the critic's term", at_least=0)
+    added: int = setting(20, "Examples that are added in an epoch", at_least=0)
+    passes: int = setting(1, "Backward passes per step (K)", at_least=1)
+
+    def resolved(self, model: TextModel) -> Toy:
+        return self
+
+    def begin(self, training: Training) -> ToySession:
+        return ToySession(training, self) if self.passes == 1 else SeveralPasses(training, self)
+
+    def predictor(self, model: TextModel) -> Predictor:
+        return Plain()
+
+
+class ToySession(Session[Toy]):
+    """Cross-entropy + the critic's term."""
+
+    def __init__(self, training: Training, defence: Toy) -> None:
+        super().__init__(training, defence)
+        self.critic = nn.Linear(training.model.num_labels, 1)
+        self.modules = {"critic": self.critic}
+        self.steps = 0
+
+    def loss(self, batch: Batch, step: Step) -> Losses:
+        logits = self.model.forward(batch).logits
+        self.steps += 1
+        return Losses(self.task_loss(logits, batch), self.term(logits), plain=True)
+
+    def term(self, logits: Tensor) -> Tensor:
+        """The weight falls with the steps that were counted."""
+        return self.defence.weight * 10 / (10 + self.steps) * (self.critic(logits) - 1).square().mean()
+
+    def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData:
+        order = torch.randperm(len(data), generator=self.training.generator(epoch))
+        again = order[: self.defence.added * (epoch + 1)].tolist()
+        return TrainingData(
+            [*data.encoded, *(data.encoded[index] for index in again)],
+            [*data.labels, *(data.labels[index] for index in again)],
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.steps = state["steps"]
+
+
+class SeveralPasses(ToySession):
+    """The same on inputs that move along the gradient: one backward pass per move."""
+
+    def backward(self, batch: Batch, step: Step) -> Tensor:
+        self.steps += 1
+        moved = torch.zeros_like(self.model.start(batch)).requires_grad_()
+        losses = []
+        for _ in range(self.defence.passes):
+            losses.append(step.accumulate(lambda moved=moved: self.one_pass(batch, moved)))  # type: ignore[misc]
+            assert moved.grad is not None
+            moved = (moved + 0.05 * moved.grad.sign()).detach().requires_grad_()
+        return torch.stack(losses).sum()
+
+    def one_pass(self, batch: Batch, moved: Tensor) -> Tensor:
+        logits = self.model.forward(batch, start=self.model.start(batch) + moved).logits
+        return (self.task_loss(logits, batch) + self.term(logits)) / self.defence.passes
+
+
+def register() -> None:
+    """Make the toy known by name in this process."""
+    DEFENCES["toy"] = Toy
