@@ -137,6 +137,7 @@ def unfooled(folder: Path, *arguments: object, check: bool = True) -> subprocess
     return done
 
 
+@pytest.mark.full
 def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_recipe(tmp_path: Path) -> None:
     inputs = write_inputs(tmp_path)
     options = [part for name, value in inputs.items() for part in (f"--{name.replace('_', '-')}", value)]
@@ -154,6 +155,7 @@ def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_rec
     assert result["summary"]["attacked"] > 0
 
 
+@pytest.mark.full
 def test_a_task_of_another_package_is_trained_on(tmp_path: Path) -> None:
     sizes = ["--epochs", 1, "--encoder", write_encoder(tmp_path / "encoder")]
     unfooled(tmp_path, "train", "--task", "weather", *sizes, "--out", "run")
@@ -161,6 +163,7 @@ def test_a_task_of_another_package_is_trained_on(tmp_path: Path) -> None:
     assert marker["labels"] == ["dry", "wet"]
 
 
+@pytest.mark.full
 def test_names_of_another_package_appear_in_lists_and_suggestions(tmp_path: Path) -> None:
     def names(kind: str, *arguments: str) -> list[str]:
         return [one["name"] for one in json.loads(unfooled(tmp_path, *arguments, "--json").stdout)[kind]]

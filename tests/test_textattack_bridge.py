@@ -71,6 +71,7 @@ def test_scores_are_those_of_the_classifier_and_sum_to_one(plain: Path) -> None:
     assert isinstance(wrapper.model, torch.nn.Module)
 
 
+@pytest.mark.full
 def test_process_of_its_own_answers_the_same(plain: Path, remote: ModelWrapper) -> None:
     here = ModelWrapper(plain, device="cpu")
     odd = [*TEXTS, "", "line\nbreak \ud800 „ß“ 😀"]
@@ -83,6 +84,7 @@ def test_process_of_its_own_answers_the_same(plain: Path, remote: ModelWrapper) 
     assert remote._tokenize(["dull"])[0] == ["[CLS]", "dull", "[SEP]"]
 
 
+@pytest.mark.full
 def test_gradient_of_a_plain_run_is_that_of_its_own_answer(plain: Path, remote: ModelWrapper) -> None:
     found = remote.get_grad(TEXTS[0])
     assert len(found["ids"]) == len(found["gradient"]) == len(remote._tokenize([TEXTS[0]])[0])
@@ -95,6 +97,7 @@ def test_gradient_of_a_plain_run_is_that_of_its_own_answer(plain: Path, remote: 
     assert abs(found["gradient"]).max() > 1e-4
 
 
+@pytest.mark.full
 def test_randomised_run_draws_fresh_noise_unless_a_seed_fixes_it_and_its_death_is_said(noisy: Path) -> None:
     fresh = ModelWrapper(noisy, device="cpu")
     assert len({fresh(TEXTS[:1]).tobytes() for _ in range(12)}) > 1
@@ -117,6 +120,7 @@ def test_pairs_are_tuples_as_textattack_gives_them(tmp_path: Path) -> None:
         wrapper([("a", "b"), "c"])
 
 
+@pytest.mark.full
 def test_wrong_input_is_refused_before_it_is_sent(remote: ModelWrapper) -> None:
     for wrong in ([3], [("a", "b", "c")], [None]):
         with pytest.raises(TypeError, match="A text or a pair"):
@@ -128,6 +132,7 @@ def test_wrong_input_is_refused_before_it_is_sent(remote: ModelWrapper) -> None:
     assert remote(TEXTS).shape == (3, 3)
 
 
+@pytest.mark.full
 def test_pickled_wrapper_will_start_a_process_of_its_own(remote: ModelWrapper) -> None:
     copy = pickle.loads(pickle.dumps(remote))
     assert copy.labels == remote.labels
@@ -144,6 +149,7 @@ def test_wrong_interpreter_is_said(plain: Path, python: str, words: str) -> None
         ModelWrapper(plain, python=python)
 
 
+@pytest.mark.full
 def test_copied_file_needs_only_numpy_and_prints_do_not_disturb_it(plain: Path, tmp_path: Path) -> None:
     """As in TextAttack's environment: no torch, transformers or unfooled, and TextAttack's base class."""
     shutil.copy(FILE, tmp_path / "copied_wrapper.py")
@@ -194,6 +200,7 @@ def test_module_level_imports_are_the_standard_library_and_numpy() -> None:
     assert names <= set(sys.stdlib_module_names) | {"numpy"}
 
 
+@pytest.mark.full
 def test_wrapper_does_without_textattack() -> None:
     if isinstance(sys.modules.get("textattack"), ModuleType):
         pytest.skip("TextAttack is installed here")

@@ -51,6 +51,7 @@ def test_get_without_a_usable_name_is_a_usage_error(arguments: list[str]) -> Non
     assert isinstance(result.exception, UsageError)
 
 
+@pytest.mark.full
 def test_verify_exits_1_and_the_named_remedy_works() -> None:
     folder = Path(run("path", "tiny").strip())
     assert json.loads(run("verify", "--json"))["ok"] is True

@@ -30,6 +30,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return write_inputs(folder) | {"lr": 3e-3, "epochs": 5.0, "limit": 200}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", RUNS)
 def test_a_trained_run_gives_certificates_of_its_own_predictor(
     name: str, inputs: dict[str, Any], tmp_path: Path

@@ -95,6 +95,7 @@ def test_values_and_their_intervals_lie_inside_the_chart(
         assert 0 <= float(dot.get("cy", -1)) <= height
 
 
+@pytest.mark.full
 @given(
     st.lists(st.tuples(st.floats(0.01, 1e4), st.floats(0, 1)), min_size=1, max_size=20),
     st.booleans(),

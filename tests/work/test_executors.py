@@ -115,6 +115,7 @@ def test_what_cannot_travel_is_refused(tmp_path: Path) -> None:
         make_executor(0)
 
 
+@pytest.mark.full
 def test_cores_are_divided_unless_the_environment_says_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
