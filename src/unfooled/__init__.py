@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unfooled.api.train import train
     from unfooled.attacks.limits import Limits
     from unfooled.attacks.tools import Tools
+    from unfooled.attacks.victims import as_victim
     from unfooled.benchmarks.run import benchmark
     from unfooled.benchmarks.sweep import sweep
     from unfooled.certificates.sampling import Reading, Sampling
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from unfooled.predictors import Classifier
     from unfooled.records.attack_report import AttackReport
     from unfooled.records.certificate_report import CertificateReport
+    from unfooled.records.documents import BenchmarkReport, RepresentReport, SweepReport, WrittenReport
     from unfooled.records.prediction import Prediction
     from unfooled.records.predictions import Predictions
     from unfooled.records.repeat_report import RepeatReport
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
     "AttackReport": "unfooled.records.attack_report",
+    "BenchmarkReport": "unfooled.records.documents",
     "CertificateReport": "unfooled.records.certificate_report",
     "Classifier": "unfooled.predictors",
     "Inputs": "unfooled.data.inputs",
@@ -50,8 +53,12 @@ _LAZY = {
     "Predictions": "unfooled.records.predictions",
     "Reading": "unfooled.certificates.word_reader",
     "RepeatReport": "unfooled.records.repeat_report",
+    "RepresentReport": "unfooled.records.documents",
     "Sampling": "unfooled.certificates.procedure",
+    "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
+    "WrittenReport": "unfooled.records.documents",
+    "as_victim": "unfooled.attacks.victims",
     "attack": "unfooled.api.attack",
     "benchmark": "unfooled.benchmarks.run",
     "certify": "unfooled.api.certify",
@@ -68,6 +75,7 @@ _LAZY = {
 
 __all__ = [
     "AttackReport",
+    "BenchmarkReport",
     "CertificateReport",
     "Classifier",
     "Inputs",
@@ -76,9 +84,13 @@ __all__ = [
     "Predictions",
     "Reading",
     "RepeatReport",
+    "RepresentReport",
     "Sampling",
+    "SweepReport",
     "Tools",
+    "WrittenReport",
     "__version__",
+    "as_victim",
     "attack",
     "benchmark",
     "certify",

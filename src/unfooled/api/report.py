@@ -9,13 +9,13 @@ and charts are drawings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
+from unfooled.records.documents import WrittenReport
 from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
 from unfooled.settings import choose
 
@@ -26,28 +26,13 @@ LIBRARY = "vega"
 SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 
 
-@dataclass(frozen=True)
-class Report:
-    """What was written: the file, and the verdict on each run as plain values."""
-
-    path: Path
-    runs: tuple[dict[str, Any], ...]
-    textattack: tuple[dict[str, Any], ...] = ()
-    interactive: bool = False
-    """Whether the charts are interactive."""
-
-    def to_dict(self) -> dict[str, Any]:
-        more = {"textattack": list(self.textattack)} if self.textattack else {}
-        return {"report": str(self.path), "runs": list(self.runs), "interactive": self.interactive, **more}
-
-
 def report(
     *runs: str | Path | Classifier,
     out: str | Path = "report.html",
     format: str = "html",
     static: bool = False,
     on_section: Callable[[str], None] | None = None,
-) -> Report:
+) -> WrittenReport:
     """Write the report of runs (folders or loaded classifiers), benchmark folders, attack and certificate
     folders, and TextAttack CSVs to ``out``.
 
@@ -69,7 +54,7 @@ def report(
         tables = [table for section in sections for table in section["content"].get("tables", ())]
         text = write_tables(tables, format, title=title(data))
     write_text(file, text)
-    return Report(
+    return WrittenReport(
         file,
         tuple(run.summary() for run in data.runs),
         tuple(one.summary() for one in data.textattack),

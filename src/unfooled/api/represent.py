@@ -20,6 +20,7 @@ from unfooled.api.attack_job import REPORT as ATTACK
 from unfooled.api.attack_job import read_attack
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
+from unfooled.records.documents import RepresentReport
 from unfooled.statistics.drift import Array, drift, fit_plane
 from unfooled.storage.provenance import command, versions
 
@@ -56,13 +57,13 @@ def represent(
     limit: int | None = 100,
     device: str = "auto",
     out: str | Path | None = None,
-) -> dict[str, Any]:
+) -> RepresentReport:
     """Compare the hidden states of attacked inputs with the clean ones; also in ``representations.json``.
 
     ``attacks`` are attack folders (default: all of RUN/attacks), of each the first ``limit`` successes;
     ``out`` is the file (default: RUN/representations.json).
 
-    >>> represent("runs/plain")["drift"][0]["l2"]     # one number a layer
+    >>> represent("runs/plain")["drift"][0]["l2"]     # one number per layer
     """
     from unfooled.api.load import load
     from unfooled.models import as_text
@@ -98,7 +99,7 @@ def represent(
         "versions": versions(),
     }
     write_json(Path(run) / REPORT if out is None else Path(out), report)
-    return report
+    return RepresentReport(report)
 
 
 def _own_attacks(run: Path) -> list[Path]:

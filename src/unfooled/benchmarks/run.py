@@ -21,6 +21,8 @@ from unfooled.benchmarks.plan_file import read_plan
 from unfooled.benchmarks.state import State
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
+from unfooled.records.documents import BenchmarkReport
+from unfooled.storage.provenance import command
 
 PLAN = "plan.yaml"
 REPORT = "report.html"
@@ -31,7 +33,7 @@ Watch = Callable[[Cell], AbstractContextManager[Callable[..., None]]]
 class Stopped(KeyboardInterrupt):
     """Ctrl-C: ``result`` is what :func:`benchmark` would return of what there is."""
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    def __init__(self, result: BenchmarkReport) -> None:
         super().__init__()
         self.result = result
 
@@ -44,10 +46,9 @@ def benchmark(
     scale: float = 1.0,
     variables: Mapping[str, Any] | None = None,
     dry_run: bool = False,
-    command: str | None = None,
     on_cell: Callable[[Cell, Sequence[Mapping[str, Any]]], None] | None = None,
     watch: Watch | None = None,
-) -> dict[str, Any]:
+) -> BenchmarkReport:
     """Run the plan in a YAML file (or a dictionary, or a preset) into ``out`` (default: runs/NAME).
 
     Returns the state of every cell (``cells``), how many there are of each (``counts``), the figures as a
@@ -64,7 +65,7 @@ def benchmark(
     _check_folder(folder)
     chosen = scaled(chosen, scale)
     cells = make_cells(chosen, folder)
-    state = State(folder, chosen, cells, command)
+    state = State(folder, chosen, cells, command())
     waiting = {name for name, record in state.records.items() if record["status"] != "done"}
     if waiting:
         from unfooled.benchmarks.check import check_cells
@@ -73,7 +74,7 @@ def benchmark(
     if dry_run:
         return _result(state, cells)
     with _locked(folder):
-        state = State(folder, chosen, cells, command)
+        state = State(folder, chosen, cells, command())
         text = yaml.safe_dump(chosen.to_dict(), sort_keys=False, allow_unicode=True, width=110)
         write_text(folder / PLAN, text)
         state.save()
@@ -120,11 +121,11 @@ def _ignore(*_: Any) -> None:
     """For those who do not watch."""
 
 
-def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> dict[str, Any]:
+def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> BenchmarkReport:
     from unfooled.benchmarks.tables import rank, tabulate
 
     path, problem = _write_report(state) if report else (None, None)
-    return {
+    document = {
         "name": state.plan.name,
         "out": str(state.out),
         "scale": state.plan.scale,
@@ -137,6 +138,7 @@ def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> dic
         "report": path,
         "report_problem": problem,
     }
+    return BenchmarkReport(document)
 
 
 def _write_report(state: State) -> tuple[str | None, str | None]:

@@ -20,6 +20,7 @@ from unfooled.benchmarks.run import benchmark
 from unfooled.benchmarks.tables import rank, ranking_csv
 from unfooled.errors import UsageError
 from unfooled.files import write_json, write_text
+from unfooled.records.documents import SweepReport
 from unfooled.settings import check_names
 from unfooled.storage.config import TrainConfig
 
@@ -33,7 +34,7 @@ def sweep(
     train: Mapping[str, Any],
     seeds: Sequence[int] = (0,),
     on_cell: OnCell | None = None,
-) -> dict[str, Any]:
+) -> SweepReport:
     """Train or reuse every cell and return the table, also in ``out`` as ``sweep.json`` and ``sweep.csv``.
 
     ``train`` are the parameters of :func:`unfooled.train` that all cells share. ``on_cell`` is called before
@@ -59,7 +60,7 @@ def sweep(
         if on_cell:
             on_cell(cell, records)
 
-    return save(benchmark(plan, folder, on_cell=hear)["cells"])
+    return SweepReport(save(benchmark(plan, folder, on_cell=hear)["cells"]))
 
 
 def sweep_plan(grid: Mapping[str, Sequence[Any]], seeds: Sequence[int], train: Mapping[str, Any]) -> Plan:

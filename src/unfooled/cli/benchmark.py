@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unfooled.cli.console import JsonOption, err, print_json
+from unfooled.cli.console import JsonOption, command_line, err, print_json
+
+if TYPE_CHECKING:
+    from unfooled.records.documents import BenchmarkReport
 
 
 def benchmark(
@@ -51,20 +52,21 @@ def benchmark(
     variables = parse_assignments(set_ or [])
     from unfooled.benchmarks.run import Stopped
     from unfooled.benchmarks.run import benchmark as run
+    from unfooled.storage.provenance import recorded_command
 
     announcer = Announcer()
     try:
-        result = run(
-            plan,
-            out_,
-            preset=preset,
-            scale=scale,
-            variables=variables,
-            dry_run=dry_run,
-            command=shlex.join(["unfooled", *sys.argv[1:]]),
-            on_cell=announcer.cell,
-            watch=announcer.watch,
-        )
+        with recorded_command(command_line()):
+            result = run(
+                plan,
+                out_,
+                preset=preset,
+                scale=scale,
+                variables=variables,
+                dry_run=dry_run,
+                on_cell=announcer.cell,
+                watch=announcer.watch,
+            )
     except Stopped as stop:
         _print(stop.result, json_, show_result)
         done, cells = stop.result["counts"]["done"], len(stop.result["cells"])
@@ -79,8 +81,8 @@ def benchmark(
         raise typer.Exit(1)
 
 
-def _print(result: dict[str, Any], as_json: bool, show: Any) -> None:
+def _print(result: BenchmarkReport, as_json: bool, show: Any) -> None:
     if as_json:
-        print_json(result)
+        print_json(result.to_dict())
     else:
         show(result)

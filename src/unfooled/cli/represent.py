@@ -36,7 +36,7 @@ def represent(
     from unfooled.storage.provenance import recorded_command
 
     with recorded_command(command_line()):
-        report = measure(run, attacks=attack or None, limit=limit, device=device, out=out_)
+        report = measure(run, attacks=attack or None, limit=limit, device=device, out=out_).to_dict()
     if json_:
         print_json(report)
     else:

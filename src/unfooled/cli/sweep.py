@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,7 +97,7 @@ def _seeds(given: Any) -> list[int]:
         raise UsageError(f"--seeds {given}: expected whole numbers, for example --seeds 0,1,2.") from None
 
 
-def _print_table(table: dict[str, Any], folder: Path, as_json: bool) -> None:
+def _print_table(table: Mapping[str, Any], folder: Path, as_json: bool) -> None:
     if as_json:
         return print_json({"out": str(folder), **table})
     from unfooled.cli.benchmark_show import show_ranking

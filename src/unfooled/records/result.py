@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Facts = list[tuple[str, str]]
 SHOWN_ROWS = 10
-LONGEST = 80
+LONGEST, WIDEST = 80, 300
 
 
 class Result:
@@ -47,6 +47,7 @@ class Result:
         facts = self.facts()
         width = max((len(name) for name, _ in facts), default=0)
         lines = [self.headline(), *(f"  {name:<{width}}  {value}" for name, value in facts)]
+        lines = [one_line(line, WIDEST) for line in lines]  # a name may hold a terminal's control characters
         shown = self.preview()
         lines += [f"  {'  '.join(one_line(cell) for cell in row.values())}" for row in shown]
         return "\n".join(lines)
