@@ -67,12 +67,17 @@ def test_python_example_and_commands_run_in_order(tmp_path: Path) -> None:
         shown = unfooled(*command[1:], *CUT.get(command[1], []), cwd=tmp_path)
         assert shown.returncode == 0, f"{shlex.join(command)}\n{shown.stderr.decode()}"
     assert (tmp_path / "report.html").stat().st_size > 1000
-    (example,) = blocks("python")
-    shortened = example.replace(
-        'defence="rsmi")',
-        'defence="rsmi", limit=48, limit_dev=8, limit_test=8, epochs=1.0, layers=1, overwrite=True)',
-    )
-    assert shortened != example
+    shortened = "\n".join(blocks("python"))
+    for whole, cut in (
+        (
+            'defence="rsmi")',
+            'defence="rsmi", limit=48, limit_dev=8, limit_test=8, epochs=1.0, layers=1, overwrite=True)',
+        ),
+        ("limit=200", "limit=3"),
+        ("limit=20,", "limit=2,"),
+    ):
+        assert whole in shortened
+        shortened = shortened.replace(whole, cut)
     result = subprocess.run(
         [sys.executable, "-c", shortened],
         cwd=tmp_path,

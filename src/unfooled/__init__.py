@@ -51,7 +51,7 @@ _LAZY = {
     "Limits": "unfooled.attacks.limits",
     "Prediction": "unfooled.records.prediction",
     "Predictions": "unfooled.records.predictions",
-    "Reading": "unfooled.certificates.word_reader",
+    "Reading": "unfooled.certificates.sampling",
     "RepeatReport": "unfooled.records.repeat_report",
     "RepresentReport": "unfooled.records.documents",
     "Sampling": "unfooled.certificates.procedure",
