@@ -24,7 +24,7 @@ from unfooled.lexicon.tagger import Tag
 from unfooled.models import Forward, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, Vote
 from unfooled.predictors.smoothing import WordAssembler
-from unfooled.predictors.smoothing.labels import answers
+from unfooled.predictors.smoothing.vote_labels import answers
 from unfooled.records.certificate import Certificate
 from unfooled.records.outcome import Outcome
 from unfooled.words.document import Document

@@ -17,7 +17,7 @@ from unfooled.lexicon.substitution import load_table
 from unfooled.models import Encoded, TextModel
 from unfooled.predictors import Classifier, RandomWordMask, SynonymVote
 from unfooled.predictors.smoothing import WordAssembler
-from unfooled.predictors.smoothing.labels import answers
+from unfooled.predictors.smoothing.vote_labels import answers
 
 ATTACKS = 10_000
 

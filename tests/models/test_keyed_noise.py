@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tiny_models import TEXTS
-from unfooled.models import FreshNoise, KeyedNoise, Noise, Sampler, TextModel, input_key, mix
+from unfooled.models import FreshNoise, KeyedNoise, Noise, NoiseSampler, TextModel, input_key, mix
 from unfooled.models.noise import _laplace_from_uniform
 
 WIDTH = 32
@@ -21,7 +21,7 @@ def lengths_mask(*lengths: int, width: int = 0) -> Tensor:
     return (columns < torch.tensor(lengths)[:, None]).long()
 
 
-def draw(sampler: Sampler, mask: Tensor) -> Tensor:
+def draw(sampler: NoiseSampler, mask: Tensor) -> Tensor:
     return sampler("embeddings", torch.zeros(*mask.shape, WIDTH), mask)
 
 

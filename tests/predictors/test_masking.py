@@ -9,7 +9,7 @@ from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
 from unfooled.models import Batch, Noise, TextModel
 from unfooled.predictors import Sequential, TwoStep, Vote
-from unfooled.predictors.masking import Plan, make_plan
+from unfooled.predictors.masking import MaskPlan, make_plan
 from unfooled.predictors.saliency import rank_tokens
 
 LOUD = {"sigma": 1.5, "noise_layers": (0,)}
@@ -23,7 +23,7 @@ MASKERS = {
 }
 
 
-def plan_of(classifier: TextModel, texts: list[str], masking: str, **changes: int) -> Plan:
+def plan_of(classifier: TextModel, texts: list[str], masking: str, **changes: int) -> MaskPlan:
     settings = {"masked_tokens": 2, "candidates": 4, "saliency_draws": 1, **changes}
     noise = Noise(0.5, (0,))
     return make_plan(classifier, classifier.encode(texts), seed=0, noise=noise, masking=masking, **settings)

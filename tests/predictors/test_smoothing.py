@@ -24,8 +24,8 @@ from unfooled.predictors.smoothing import (
     resampled,
 )
 from unfooled.predictors.smoothing.certified_masked import behind_mask
-from unfooled.predictors.smoothing.labels import labels_of
 from unfooled.predictors.smoothing.streams import BLOCK, Streams, fill, generator, single, stream_key
+from unfooled.predictors.smoothing.vote_labels import labels_of
 from unfooled.statistics.noise_budget import masked_noise, split_noise
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "bad": ["poor"], "war": ["love"]}

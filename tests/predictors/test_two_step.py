@@ -16,7 +16,7 @@ from tiny_models import TEXTS, sentences, tiny_classifier
 from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
 from unfooled.predictors import TwoStep
 from unfooled.predictors.ballots import Ballot
-from unfooled.predictors.masking import Masking, Plan, make_plan
+from unfooled.predictors.masking import Masking, MaskPlan, make_plan
 from unfooled.predictors.two_step import votes_to_pass
 
 LOUD = TwoStep(sigma=1.0, noise_layers=(0, 1), masked_tokens=2, candidates=4, second_votes=21)
@@ -45,7 +45,7 @@ def algorithm_1(
     return votes.index(max(votes)), first, second
 
 
-def plan_for(classifier: TextModel | None, items: list[Encoded], predictor: TwoStep, seed: int) -> Plan:
+def plan_for(classifier: TextModel | None, items: list[Encoded], predictor: TwoStep, seed: int) -> MaskPlan:
     """The keyed draws that the predictor uses."""
     return make_plan(
         classifier,  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from unfooled.api.attack_job import (
     texts_to_fit,
 )
 from unfooled.api.load_inputs import load_inputs
-from unfooled.api.victim import Target, open_target, travelling
+from unfooled.api.target import Target, open_target, travelling
 from unfooled.attacks import Limits, Recipe, make_recipe
 from unfooled.attacks.parts.constraints import fitted_to
 from unfooled.attacks.tools import Tools, check_access, lexicon_versions

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.api.load_inputs import load_inputs, training_texts
-from unfooled.api.victim import Opening, Target
+from unfooled.api.target import Opening, Target
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unfooled.api.victim import open_classifier
+from unfooled.api.target import open_classifier
 from unfooled.records.predictions import Predictions
 
 if TYPE_CHECKING:

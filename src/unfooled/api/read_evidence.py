@@ -16,7 +16,14 @@ import yaml
 
 from unfooled.errors import UserError
 from unfooled.hub.fingerprint import weights_of_folder
-from unfooled.records.evidence import Attack, Benchmark, Certified, Evidence, Model, with_distinct_names
+from unfooled.records.evidence import (
+    Attack,
+    Benchmark,
+    Certified,
+    Evidence,
+    ModelEvidence,
+    with_distinct_names,
+)
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
@@ -59,12 +66,12 @@ def read_report_data(paths: Sequence[Path]) -> Evidence:
     )
 
 
-def _model(folder: Path) -> Model:
+def _model(folder: Path) -> ModelEvidence:
     run = read_run(folder)
     attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
     certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
     repeated, states = folder / REPEATS, folder / REPRESENTATIONS
-    return Model(
+    return ModelEvidence(
         run.name,
         run,
         _distinct(attacks),
@@ -74,14 +81,14 @@ def _model(folder: Path) -> Model:
     )
 
 
-def _as_planned(model: Model, cell: Mapping[str, Any] | None) -> Model:
+def _as_planned(model: ModelEvidence, cell: Mapping[str, Any] | None) -> ModelEvidence:
     """The task and the defence by the names that the plan of its benchmark gives them."""
     if cell is None or model.run is None or not (cell.get("task") and cell.get("defence")):
         return model
     return replace(model, run=replace(model.run, task=str(cell["task"]), defence=str(cell["defence"])))
 
 
-def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]:
+def _with_loose(models: Sequence[ModelEvidence], folders: Sequence[Path]) -> list[ModelEvidence]:
     """The models with the attacks and certificates that lie elsewhere and belong to one of them."""
     found = list(models)
     weights: dict[str, int] = {}
@@ -105,7 +112,7 @@ def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]
         if place is None:
             place = own.setdefault(identity, len(found))
             if place == len(found):
-                found.append(Model(Path(named).name or named, None))
+                found.append(ModelEvidence(Path(named).name or named, None))
         model = found[place]
         if (folder / ATTACK).is_file():
             if model.run:
@@ -118,7 +125,7 @@ def _with_loose(models: Sequence[Model], folders: Sequence[Path]) -> list[Model]
     return found
 
 
-def _at_path(models: Sequence[Model], folder: Path) -> int | None:
+def _at_path(models: Sequence[ModelEvidence], folder: Path) -> int | None:
     """The model whose run this folder is."""
     for number, model in enumerate(models):
         if model.run and Path(model.run.folder).resolve() == folder.resolve():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.load_inputs import load_inputs
-from unfooled.api.victim import Opening, open_classifier, travelling_classifier
+from unfooled.api.target import Opening, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.files import write_json

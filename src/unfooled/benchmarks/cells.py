@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from unfooled.benchmarks.grid import Model, all_models
+from unfooled.benchmarks.grid import PlannedModel, all_models
 from unfooled.benchmarks.plan import (
     AttackPlan,
     CertificatePlan,
@@ -101,8 +101,8 @@ def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
 
 
 def _trainings(
-    plan: Plan, models: list[Model], task: TaskPlan, seed: int, out: Path
-) -> Iterator[tuple[Cell, Model]]:
+    plan: Plan, models: list[PlannedModel], task: TaskPlan, seed: int, out: Path
+) -> Iterator[tuple[Cell, PlannedModel]]:
     made: dict[str, Cell] = {}
     for model in models:
         before = made.get(model.plan.start_from or "")

@@ -22,7 +22,7 @@ _NOT_VARIED = {*DATA, "encoding", "limit_dev", "limit_test", "settings", "device
 
 
 @dataclass(frozen=True)
-class Model:
+class PlannedModel:
     """One model of a plan: its defence without the grid, and what the grid sets."""
 
     plan: DefencePlan
@@ -52,11 +52,11 @@ def parse_grid(axes: Sequence[str]) -> dict[str, list[Any]]:
     return grid
 
 
-def models_of(plan: Plan, defence: DefencePlan) -> list[Model]:
+def models_of(plan: Plan, defence: DefencePlan) -> list[PlannedModel]:
     """The models of a defence: one, or one per combination of its grid."""
     if not defence.grid:
-        return [Model(defence, defence.name)]
-    found: dict[str, Model] = {}
+        return [PlannedModel(defence, defence.name)]
+    found: dict[str, PlannedModel] = {}
     axes = [value if isinstance(value, list | tuple) else [value] for value in defence.grid.values()]
     for chosen in product(*axes):
         model = _model(plan, defence, dict(zip(defence.grid, chosen, strict=True)))
@@ -88,7 +88,7 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, Any]) -> Model:
+def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, Any]) -> PlannedModel:
     from unfooled.defences import make_defence, settings_of
 
     registered = str(chosen.get("defence", defence.defence))
@@ -108,7 +108,7 @@ def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, Any]) -> Model
     }
     settings |= {name: value for name, value in values.items() if name in own}
     name = model_name(defence.name, values)
-    return Model(replace(made, name=name, settings=settings), defence.name, values)
+    return PlannedModel(replace(made, name=name, settings=settings), defence.name, values)
 
 
 def _trained(name: str, defence: str, own: set[str]) -> str:
@@ -131,7 +131,7 @@ def _trained(name: str, defence: str, own: set[str]) -> str:
     return bare
 
 
-def all_models(plan: Plan) -> Iterator[Model]:
+def all_models(plan: Plan) -> Iterator[PlannedModel]:
     """The models of a plan in order."""
     for defence in plan.defences:
         yield from models_of(plan, defence)

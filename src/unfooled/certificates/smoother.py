@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Sampler(Protocol):
+class VoteSampler(Protocol):
     """Draws labels; the same request always gets the same counts."""
 
     def counts(self, requests: Sequence[tuple[int, int, int]]) -> list[NDArray[np.int64]]:
@@ -27,9 +27,9 @@ class Sampler(Protocol):
 class Smoother:
     """The draws of some inputs. The two samplers have streams of their own: no draw serves both."""
 
-    select: Sampler
+    select: VoteSampler
     """Chooses the class (n0 draws)."""
-    estimate: Sampler
+    estimate: VoteSampler
     """Counts its votes (n draws)."""
     classes: int
     inputs: int

@@ -21,7 +21,7 @@ from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
 
 if TYPE_CHECKING:
-    from unfooled.api.victim import Target
+    from unfooled.api.target import Target
 
 
 @takes(inputs=options.INPUTS, limits=Limits, tools=Tools)
@@ -72,7 +72,7 @@ def attack(
     _check_numbers(limit, in_flight, show)
 
     from unfooled.api.attack import attack as run_attack
-    from unfooled.api.victim import open_target
+    from unfooled.api.target import open_target
     from unfooled.files import writable
     from unfooled.records.export import check_export, export_outcomes
     from unfooled.storage.provenance import recorded_command

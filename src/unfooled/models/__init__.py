@@ -2,7 +2,7 @@
 
 from unfooled.models.encoding import Batch, Encoded, collate
 from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Unreadable
-from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, Sampler, Site, input_key, mix
+from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, NoiseSampler, Site, input_key, mix
 from unfooled.models.tensor import TensorModel
 from unfooled.models.text import TextModel, as_text, as_texts
 
@@ -16,7 +16,7 @@ __all__ = [
     "KeyedNoise",
     "Model",
     "Noise",
-    "Sampler",
+    "NoiseSampler",
     "Site",
     "TensorModel",
     "TextModel",

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unfooled.models.noise import Sampler, Site
+from unfooled.models.noise import NoiseSampler, Site
 
 Excerpt = tuple[str, tuple[int, int, int]]
 """What stands at a position of an input, and its place: (which text, first character, past the last)."""
@@ -142,7 +142,7 @@ class Model(Protocol):
         batch: Any,
         *,
         start: Tensor | None = None,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         copies: Sequence[int] | None = None,
         hidden_states: bool = False,
@@ -158,7 +158,7 @@ class Model(Protocol):
         batch: Any,
         labels: Tensor | None = None,
         *,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
@@ -187,7 +187,7 @@ def start_gradient(
     batch: InputBatch,
     labels: Tensor | None,
     *,
-    sampler: Sampler | None,
+    sampler: NoiseSampler | None,
     sites: Sequence[Site],
     draws: int,
 ) -> tuple[Tensor, Tensor]:

@@ -39,7 +39,7 @@ class Noise:
             raise ValueError(f"noise kind must be 'gaussian' or 'laplace', got {self.kind!r}")
 
 
-class Sampler(Protocol):
+class NoiseSampler(Protocol):
     """Gives the noise for one site, shaped like the site's hidden states.
 
     ``hidden`` is ``(rows, tokens, width)`` with a ``mask`` ``(rows, tokens)`` that is 0 at padding, or

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from unfooled.models.architecture import Architecture
 from unfooled.models.first_token import Replaced
-from unfooled.models.noise import Sampler, Site
+from unfooled.models.noise import NoiseSampler, Site
 
 _ARGUMENTS_WITH_ROWS = ("attention_mask", "position_bias")
 """Arguments of a block that have one entry a row (``position_bias``: MPNet)."""
@@ -33,7 +33,7 @@ class Tap:
     """Attention mask of the rows that enter, ``(rows, tokens)``."""
     embeddings: Tensor | None = None
     """Used in place of the table's output."""
-    sampler: Sampler | None = None
+    sampler: NoiseSampler | None = None
     sites: tuple[Site, ...] = ()
     copies: Tensor | None = None
     """Index of the row that each leaving row copies; the copies are made at the first site."""

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from unfooled.errors import UsageError
 from unfooled.models.identity import WeightsDigest, code_digest
 from unfooled.models.model import Excerpt, Forward, Unreadable, start_gradient
-from unfooled.models.noise import Sampler, Site
+from unfooled.models.noise import NoiseSampler, Site
 
 VALUES_PER_BATCH = 2_000_000
 """Numbers in a batch, so that large images come in small batches."""
@@ -195,7 +195,7 @@ class TensorModel:
         batch: TensorBatch,
         *,
         start: Tensor | None = None,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         copies: Sequence[int] | None = None,
         hidden_states: bool = False,
@@ -230,7 +230,7 @@ class TensorModel:
         batch: TensorBatch,
         labels: Tensor | None = None,
         *,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:

@@ -25,7 +25,7 @@ from unfooled.models import architecture as arch
 from unfooled.models.encoding import Batch, Encoded, collate, encode, refusal
 from unfooled.models.identity import WeightsDigest
 from unfooled.models.model import EncodedInput, Forward, Model, Unreadable, start_gradient
-from unfooled.models.noise import Sampler, Site
+from unfooled.models.noise import NoiseSampler, Site
 from unfooled.models.taps import Tap, tapped
 
 NOTHING_TO_READ = "the text has nothing to read (only spaces or control characters)"
@@ -183,7 +183,7 @@ class TextModel:
         batch: Batch,
         *,
         start: Tensor | None = None,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         copies: Sequence[int] | None = None,
         hidden_states: bool = False,
@@ -220,7 +220,7 @@ class TextModel:
         batch: Batch,
         labels: Tensor | None = None,
         *,
-        sampler: Sampler | None = None,
+        sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:

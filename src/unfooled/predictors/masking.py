@@ -18,7 +18,7 @@ TOP_STREAM, RANDOM_STREAM, POSITION_STREAM = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class MaskPlan:
     """The inputs of one ``decide`` call with their keys and ranked tokens."""
 
     keys: list[int]
@@ -58,19 +58,19 @@ def make_plan(
     masked_tokens: int,
     candidates: int,
     saliency_draws: int,
-) -> Plan:
+) -> MaskPlan:
     """Keys for every input and its masking candidates: by saliency, all of them, or none."""
     seeds = [seed] * len(encoded) if isinstance(seed, int) else seed
     keys = [input_key(own, item.key()) for own, item in zip(seeds, encoded, strict=True)]
     if masking == "none" or masked_tokens == 0:
-        return Plan(keys, [[] for _ in encoded], 0, 0)
+        return MaskPlan(keys, [[] for _ in encoded], 0, 0)
     if masking == "random":
         everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in as_texts(encoded)]
-        return Plan(keys, everything, masked_tokens, 0, unranked=True)
+        return MaskPlan(keys, everything, masked_tokens, 0, unranked=True)
     ranked = salient_positions(
         model, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
     )
-    return Plan(keys, ranked, masked_tokens, saliency_draws)
+    return MaskPlan(keys, ranked, masked_tokens, saliency_draws)
 
 
 def check_randomisation(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from unfooled.models import EncodedInput, Model, Noise, Site
 from unfooled.predictors.ballots import Draws
-from unfooled.predictors.masking import Masking, Plan, check_randomisation, make_plan
+from unfooled.predictors.masking import Masking, MaskPlan, check_randomisation, make_plan
 from unfooled.predictors.predictor import Seed
 from unfooled.settings import setting
 
@@ -57,7 +57,7 @@ class Randomised:
             candidates=self.pool,
         )
 
-    def planned(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[Plan, Noise]:
+    def planned(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[MaskPlan, Noise]:
         """The saliency pass alone: which tokens may be masked, and the noise of the ballots."""
         noise = self.noise
         plan = make_plan(
@@ -72,12 +72,12 @@ class Randomised:
         )
         return plan, noise
 
-    def begin(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[Plan, Draws]:
+    def begin(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[MaskPlan, Draws]:
         """The saliency pass, and the means to cast ballots."""
         plan, noise = self.planned(model, encoded, seed)
         return plan, Draws(model, encoded, noise)
 
-    def shown_masks(self, plan: Plan, owner: int) -> tuple[int, ...]:
+    def shown_masks(self, plan: MaskPlan, owner: int) -> tuple[int, ...]:
         """The most salient positions, which a decision reports as masked."""
         return tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else ()
 

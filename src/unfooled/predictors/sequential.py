@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from unfooled.models import EncodedInput, Model
-from unfooled.predictors.masking import Plan
+from unfooled.predictors.masking import MaskPlan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import argmax, count_votes
@@ -73,7 +73,7 @@ class Sequential(Randomised):
 
     def _decision(
         self,
-        plan: Plan,
+        plan: MaskPlan,
         owner: int,
         logits: list[list[float]],
         stopped: tuple[int, ...] | None,

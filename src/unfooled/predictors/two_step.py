@@ -18,7 +18,7 @@ from typing import ClassVar
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.abstention import abstains
 from unfooled.predictors.ballots import Draws
-from unfooled.predictors.masking import Plan
+from unfooled.predictors.masking import MaskPlan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import Output, argmax, count_votes, scores_of
@@ -66,7 +66,7 @@ class TwoStep(Randomised):
         return max(count_votes(logits, classes)) >= votes_to_pass(self.first_votes, self.alpha)
 
     def _second_stage(
-        self, plan: Plan, draws: Draws, owners: Sequence[int], classes: int
+        self, plan: MaskPlan, draws: Draws, owners: Sequence[int], classes: int
     ) -> dict[int, Logits]:
         logits: dict[int, Logits] = {owner: [] for owner in owners}
         open_ones = list(owners)
@@ -87,7 +87,7 @@ class TwoStep(Randomised):
         return [first, self.second_votes - first]
 
     def _decision(
-        self, plan: Plan, owner: int, first: Logits, second: Logits | None, classes: int
+        self, plan: MaskPlan, owner: int, first: Logits, second: Logits | None, classes: int
     ) -> Decision:
         final = first if second is None else second
         votes = [count_votes(first, classes)] + ([] if second is None else [count_votes(second, classes)])

@@ -53,7 +53,7 @@ class Certified:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelEvidence:
     """One model; ``run`` is None for a victim of which only attacks or certificates are known."""
 
     name: str
@@ -106,7 +106,7 @@ class Benchmark:
 class Evidence:
     """Everything on one page."""
 
-    models: tuple[Model, ...]
+    models: tuple[ModelEvidence, ...]
     textattack: tuple[TextAttackResults, ...] = ()
     benchmarks: tuple[Benchmark, ...] = ()
     given: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class Evidence:
         return any(model.certified for model in self.models)
 
 
-def with_distinct_names(models: Sequence[Model]) -> tuple[Model, ...]:
+def with_distinct_names(models: Sequence[ModelEvidence]) -> tuple[ModelEvidence, ...]:
     """Models of the same name go by their whole path."""
     names = [model.name for model in models]
     found = []
@@ -136,7 +136,7 @@ def with_distinct_names(models: Sequence[Model]) -> tuple[Model, ...]:
     return tuple(found)
 
 
-def _path(model: Model) -> str:
+def _path(model: ModelEvidence) -> str:
     if model.run:
         return model.run.folder
     folders = [one.folder for one in model.attacks] + [one.folder for one in model.certified]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unfooled.records.evidence import Certified, Evidence, Model
+from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.statistics.intervals import rate
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
@@ -44,7 +44,7 @@ def threats(data: Evidence) -> list[str]:
     return list(dict.fromkeys(one.threat for model in data.models for one in model.certified))
 
 
-def other_predictor(model: Model, found: Certified) -> str:
+def other_predictor(model: ModelEvidence, found: Certified) -> str:
     """The predictor that the certificates are about, if it is not the one the run answers with."""
     if "other_predictor" in found.about:
         return str(found.about["other_predictor"])

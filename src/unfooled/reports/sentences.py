@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.records.evidence import Attack, Evidence, Model
+from unfooled.records.evidence import Attack, Evidence, ModelEvidence
 from unfooled.reports.certified import (
     at_least,
     certified_at,
@@ -19,7 +19,7 @@ def spoken(data: Evidence) -> list[str]:
     return [*_obstinate(data), *_proved(data)]
 
 
-def attacked_alike(models: list[Model]) -> bool:
+def attacked_alike(models: list[ModelEvidence]) -> bool:
     """Whether the worst attacks may be compared: the same attacks on the same task, as many inputs each."""
     seen = {
         (
@@ -63,7 +63,7 @@ def under_attack(data: Evidence) -> str:
     return sentence
 
 
-def _kept(model: Model, worst: Attack) -> str:
+def _kept(model: ModelEvidence, worst: Attack) -> str:
     """``40.4 % (textfooler; 45.5 % re-verified, adaptive)``."""
     inside = worst.name
     verified = model.worst(verified=True)

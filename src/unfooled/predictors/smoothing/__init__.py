@@ -7,7 +7,7 @@ by a vote over them. What may be claimed of the votes is the business of ``unfoo
 from unfooled.predictors.smoothing.base import SmoothedVote, Transformation
 from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, masked_average
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
-from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, LabelSampler, Request
+from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
 from unfooled.predictors.smoothing.synonym_substitution import SynonymVote, resampled
 from unfooled.predictors.smoothing.word_masking import RandomWordMask
 from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
@@ -18,10 +18,10 @@ __all__ = [
     "ESTIMATE",
     "SELECT",
     "CertifiedMasked",
+    "DrawRequest",
     "EmbeddingNoise",
     "LabelSampler",
     "RandomWordMask",
-    "Request",
     "SmoothedVote",
     "SynonymVote",
     "Transformation",

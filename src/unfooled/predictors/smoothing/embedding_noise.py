@@ -23,17 +23,17 @@ from unfooled.models import EncodedInput, InputBatch, KeyedNoise, Model, Noise, 
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import seeds_of
-from unfooled.predictors.smoothing.labels import equal_length_batches, labels_of, tally
 from unfooled.predictors.smoothing.streams import (
     BLOCK,
-    Piece,
-    Request,
+    DrawPiece,
+    DrawRequest,
     Streams,
     fill,
     pieces,
     single,
     stream_keys,
 )
+from unfooled.predictors.smoothing.vote_labels import equal_length_batches, labels_of, tally
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class StartSampler(ABC):
         other._keys = stream_keys(self._seeds, purpose, [item.key() for item in self._encoded])
         return other
 
-    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
         model = self.model
         lengths = [len(item) for item in self._encoded]
@@ -91,7 +91,7 @@ class StartSampler(ABC):
     def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
         """Logits ``(rows, classes)`` from ``clean`` starts and unit ``noise``, ``(rows, looks, …)``."""
 
-    def _labels(self, parts: Sequence[Piece]) -> NDArray[np.int64]:
+    def _labels(self, parts: Sequence[DrawPiece]) -> NDArray[np.int64]:
         model = self.model
         items = [self._encoded[piece.owner] for piece in parts]
         with torch.inference_mode(False):

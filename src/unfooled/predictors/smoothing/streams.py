@@ -25,14 +25,14 @@ DECIDE, SELECT, ESTIMATE = "decide", "select", "estimate"
 """What draws are for: predictions, choosing the class of a certificate, counting its votes. Never shared."""
 
 
-Request = tuple[int, int, int]
+DrawRequest = tuple[int, int, int]
 """(number of the input, first draw, how many draws)."""
 
 
 class LabelSampler(Protocol):
     """Draws labels of a base classifier under its random transformation, for many inputs at once."""
 
-    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         """How often each class was given in the draws of each request; ``(classes,)`` each."""
         ...
 
@@ -42,7 +42,7 @@ class LabelSampler(Protocol):
 
 
 @dataclass(frozen=True)
-class Piece:
+class DrawPiece:
     """The part of a request that lies in one block: draws ``start`` to ``stop - 1`` of the block."""
 
     request: int
@@ -55,7 +55,7 @@ class Piece:
         return self.stop - self.start
 
 
-def pieces(requests: Iterable[Request]) -> list[Piece]:
+def pieces(requests: Iterable[DrawRequest]) -> list[DrawPiece]:
     """The requests, cut at the ends of the blocks."""
     found = []
     for number, (owner, first, count) in enumerate(requests):
@@ -63,7 +63,7 @@ def pieces(requests: Iterable[Request]) -> list[Piece]:
         while draw < end:
             block = draw // BLOCK
             stop = min(end, (block + 1) * BLOCK)
-            found.append(Piece(number, owner, block, draw - block * BLOCK, stop - block * BLOCK))
+            found.append(DrawPiece(number, owner, block, draw - block * BLOCK, stop - block * BLOCK))
             draw = stop
     return found
 

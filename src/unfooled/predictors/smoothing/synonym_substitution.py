@@ -20,8 +20,8 @@ from unfooled.lexicon.substitution import SubstitutionTable, load_table
 from unfooled.models import EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
-from unfooled.predictors.smoothing.labels import answers, tally
-from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.settings import setting
 from unfooled.words.word import WORD
 
@@ -86,7 +86,7 @@ class SynonymSampler:
         other._keys = stream_keys(self._seeds, purpose, self._texts)
         return other
 
-    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
         drawn: list[tuple[str, ...]] = []
         for piece in parts:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unfooled.records.attack_summary import cut_short, untried
-from unfooled.records.evidence import Attack, Evidence, Model
+from unfooled.records.evidence import Attack, Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
@@ -48,7 +48,7 @@ def content(data: Evidence) -> Content:
 
 
 def attack_table(
-    name: str, data: Evidence, found: Sequence[tuple[Model, Attack]], *, first: str = ""
+    name: str, data: Evidence, found: Sequence[tuple[ModelEvidence, Attack]], *, first: str = ""
 ) -> Table:
     """One row an attack; ``first`` opens the caption."""
     rows: list[list[TableCell]] = []
@@ -64,7 +64,7 @@ def attack_table(
     return Table(name, first + caption, COLUMNS, rows).without_empty_columns()
 
 
-def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
+def notes(found: Sequence[tuple[ModelEvidence, Attack]]) -> list[str]:
     """What must be known before the numbers are used."""
     said = []
     for model, one in found:
@@ -80,7 +80,7 @@ def notes(found: Sequence[tuple[Model, Attack]]) -> list[str]:
     return said
 
 
-def _row(model: Model, one: Attack) -> list[TableCell]:
+def _row(model: ModelEvidence, one: Attack) -> list[TableCell]:
     summary = one.summary
     counts = summary["counts"]
     left_out = {name: counts[name] for name in ("not-attackable", "refused", "error") if counts[name]}
@@ -96,7 +96,7 @@ def _row(model: Model, one: Attack) -> list[TableCell]:
     ]
 
 
-def _average(model: Model, own: Sequence[Attack]) -> list[TableCell]:
+def _average(model: ModelEvidence, own: Sequence[Attack]) -> list[TableCell]:
     """The mean over the attacks, as the last row of a model in the paper's tables."""
 
     def over(name: str) -> float | None:
@@ -144,7 +144,7 @@ def _beside(data: Evidence, published: Mapping[str, Any]) -> Table:
     return Table("published", caption, columns, rows)
 
 
-def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[Model | None, Attack | None]:
+def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[ModelEvidence | None, Attack | None]:
     for model in data.models:
         if (model.task, model.defence) == (figure.get("task"), figure.get("defence")):
             for one in model.attacks:
@@ -153,7 +153,7 @@ def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[Model | Non
     return None, None
 
 
-def _chart(data: Evidence, found: Sequence[tuple[Model, Attack]]) -> Values | None:
+def _chart(data: Evidence, found: Sequence[tuple[ModelEvidence, Attack]]) -> Values | None:
     rows = []
     for model, one in sorted(found, key=lambda pair: pair[1].name):
         kinds = [(False, ""), (True, " re-verified")] if one.randomised else [(False, "")]

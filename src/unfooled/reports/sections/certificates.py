@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unfooled.records.evidence import Certified, Evidence, Model
+from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -57,7 +57,7 @@ def _threat(data: Evidence, threat: str) -> dict[str, Any]:
     }
 
 
-def _alpha(found: list[tuple[Model, Certified]]) -> str:
+def _alpha(found: list[tuple[ModelEvidence, Certified]]) -> str:
     """The error rate, or that of each model where they differ."""
     rates = [(model.name, f"{one.about['sampling']['alpha']:g}") for model, one in found]
     if len({rate for _, rate in rates}) == 1:
@@ -65,7 +65,7 @@ def _alpha(found: list[tuple[Model, Certified]]) -> str:
     return ", ".join(f"{rate} ({name})" for name, rate in rates)
 
 
-def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | None) -> Table:
+def _table(threat: str, found: list[tuple[ModelEvidence, Certified]], radius: float | None) -> Table:
     unit = found[0][1].summary["unit"]
     columns = [
         Column("Model", numeric=False),
@@ -109,7 +109,7 @@ def _table(threat: str, found: list[tuple[Model, Certified]], radius: float | No
     return Table(f"certified-{threat}", caption, columns, rows).without_empty_columns()
 
 
-def _smoothing(model: Model, one: Certified) -> str:
+def _smoothing(model: ModelEvidence, one: Certified) -> str:
     settings = dict(one.about.get("smoothing", {}))
     name = settings.pop("name", "")
     told = [
@@ -119,7 +119,7 @@ def _smoothing(model: Model, one: Certified) -> str:
     return smoothing + ("; not the predictor of the run" if other_predictor(model, one) else "")
 
 
-def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
+def _bounds(threat: str, compared: list[tuple[ModelEvidence, Certified]]) -> Table:
     names = list(dict.fromkeys(bound for _, one in compared for bound in one.summary["by_bound"]))
     columns = [Column("Model", numeric=False), *(Column(f"{bound}") for bound in names)]
     rows = [
@@ -130,7 +130,7 @@ def _bounds(threat: str, compared: list[tuple[Model, Certified]]) -> Table:
     return Table(f"bounds-{threat}", caption, columns, rows)
 
 
-def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -> Lines | None:
+def _curves(data: Evidence, threat: str, found: list[tuple[ModelEvidence, Certified]]) -> Lines | None:
     series = []
     radii = grid([one for _, one in found])
     if len(radii) < 2:
@@ -162,7 +162,7 @@ def _curves(data: Evidence, threat: str, found: list[tuple[Model, Certified]]) -
     )
 
 
-def _by_bound(model: Model, one: Certified) -> Lines | None:
+def _by_bound(model: ModelEvidence, one: Certified) -> Lines | None:
     names = list(one.summary["by_bound"])
     radii = sorted({radius for bound in names for radius in grid([one], bound)})
     if len(radii) < 2:

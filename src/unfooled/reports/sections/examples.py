@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from unfooled.records.evidence import Attack, Certified, Evidence, Model
+from unfooled.records.evidence import Attack, Certified, Evidence, ModelEvidence
 from unfooled.records.textattack_log import word_edits
 from unfooled.reports.formatting import visible
 from unfooled.reports.marked import highlighted
@@ -79,7 +79,7 @@ def content(data: Evidence) -> Content:
     }
 
 
-def _records(model: Model) -> Iterator[tuple[Key, str | None, int | None, Record]]:
+def _records(model: ModelEvidence) -> Iterator[tuple[Key, str | None, int | None, Record]]:
     """(text or texts, truth, row, what became of it)."""
     for attack in model.attacks:
         for outcome in attack.outcomes:

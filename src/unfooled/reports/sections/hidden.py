@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unfooled.records.evidence import Evidence, Model
+from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Lines, Point, Scatter, Series
 from unfooled.reports.section import Content, Section
@@ -34,7 +34,9 @@ def content(data: Evidence) -> Content:
     return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps, "notes": notes}
 
 
-def _drift_chart(drift: list[tuple[Model, dict[str, Any]]], key: str, title: str, up: str) -> Lines | None:
+def _drift_chart(
+    drift: list[tuple[ModelEvidence, dict[str, Any]]], key: str, title: str, up: str
+) -> Lines | None:
     if not drift:
         return None
     # Models of different depth share one axis, that of the deepest.
@@ -52,7 +54,7 @@ def _drift_chart(drift: list[tuple[Model, dict[str, Any]]], key: str, title: str
     return Lines(f"drift-{key}", title, series, over="layer", x=Axis(names=layers), y=Axis(up))
 
 
-def _table(drift: list[tuple[Model, dict[str, Any]]]) -> Table:
+def _table(drift: list[tuple[ModelEvidence, dict[str, Any]]]) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Attack", numeric=False),
@@ -85,7 +87,7 @@ def _at(one: dict[str, Any], key: str, place: int) -> tables.TableCell:
     return tables.mean(found)
 
 
-def _map(model: Model) -> Scatter | None:
+def _map(model: ModelEvidence) -> Scatter | None:
     found = (model.representations or {}).get("map") or {}
     ordered = sorted(found.get("points", ()), key=lambda point: (KINDS.index(point["kind"]), point["label"]))
     if not ordered:

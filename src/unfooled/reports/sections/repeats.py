@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from unfooled.records.evidence import Evidence, Model
+from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
@@ -32,9 +32,9 @@ def content(data: Evidence) -> Content:
     }
 
 
-def seed_families(data: Evidence) -> dict[str, list[Model]]:
+def seed_families(data: Evidence) -> dict[str, list[ModelEvidence]]:
     """Runs that differ by their seed only, two or more, by the names they share."""
-    groups: dict[str, list[Model]] = {}
+    groups: dict[str, list[ModelEvidence]] = {}
     for model in data.models:
         if model.run and (key := _without_seed(model.run.config_text)):
             groups.setdefault(key, []).append(model)
@@ -55,11 +55,11 @@ def _config(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _seed(model: Model) -> Any:
+def _seed(model: ModelEvidence) -> Any:
     return _config(model.run.config_text).get("seed") if model.run else None
 
 
-def _repeats(models: Sequence[Model]) -> Table:
+def _repeats(models: Sequence[ModelEvidence]) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Inputs"),
@@ -103,7 +103,7 @@ def _points(value: float | None) -> TableCell:
     return tables.NOTHING if value is None else TableCell(value, f"{value * 100:.2f} points")
 
 
-def _seeds(families: dict[str, list[Model]]) -> Table:
+def _seeds(families: dict[str, list[ModelEvidence]]) -> Table:
     columns = [
         Column("Runs", numeric=False),
         Column("Measure", numeric=False),
@@ -116,7 +116,7 @@ def _seeds(families: dict[str, list[Model]]) -> Table:
     rows = []
     for name, group in families.items():
         attacks = list(dict.fromkeys(one.name for model in group for one in model.of_goal("fickle")))
-        measures: list[tuple[str, Callable[[Model], float | None]]] = [
+        measures: list[tuple[str, Callable[[ModelEvidence], float | None]]] = [
             ("SAcc, whole test set", lambda model: model.run.accuracy if model.run else None)
         ]
         measures += [(f"RAcc, {attack}", _racc_of(attack)) for attack in attacks]
@@ -139,15 +139,15 @@ def _seeds(families: dict[str, list[Model]]) -> Table:
     return Table("seeds", "Trained again with other seeds and nothing else changed.", columns, rows)
 
 
-def _racc_of(attack: str) -> Callable[[Model], float | None]:
-    def measure(model: Model) -> float | None:
+def _racc_of(attack: str) -> Callable[[ModelEvidence], float | None]:
+    def measure(model: ModelEvidence) -> float | None:
         own = next((one for one in model.of_goal("fickle") if one.name == attack), None)
         return None if own is None else own.rate("racc")["value"]
 
     return measure
 
 
-def _chart(data: Evidence, models: Sequence[Model]) -> Values | None:
+def _chart(data: Evidence, models: Sequence[ModelEvidence]) -> Values | None:
     rows = []
     for model in models:
         found = model.repeated or {}

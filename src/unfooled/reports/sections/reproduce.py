@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unfooled.records.evidence import Evidence, Model
+from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports.section import Content, Section
 
 
@@ -16,7 +16,7 @@ def content(data: Evidence) -> Content:
     return {"models": [{"model": model, "steps": list(_steps(model))} for model in data.models]}
 
 
-def _steps(model: Model) -> Iterator[dict[str, Any]]:
+def _steps(model: ModelEvidence) -> Iterator[dict[str, Any]]:
     run = model.run
     if run and run.config_text:
         again = ["unfooled", "train", "--config", f"{run.folder}/config.yaml", "--out", f"{run.folder}-again"]
@@ -51,7 +51,7 @@ def _step(what: str, about: Mapping[str, Any], command: str | None) -> dict[str,
     }
 
 
-def _attack_command(model: Model, about: Mapping[str, Any]) -> str | None:
+def _attack_command(model: ModelEvidence, about: Mapping[str, Any]) -> str | None:
     """For attacks made from Python, the command that does the same, as far as it is known."""
     if about.get("command") or not model.run:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unfooled.records.evidence import Attack, Evidence, Model
+from unfooled.records.evidence import Attack, Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -77,7 +77,7 @@ def verdict_table(data: Evidence) -> Table:
 
 
 def _row(
-    model: Model, data: Evidence, found: Sequence[str], radii: dict[str, float | None]
+    model: ModelEvidence, data: Evidence, found: Sequence[str], radii: dict[str, float | None]
 ) -> list[TableCell]:
     run = model.run
     worst, verified = model.worst(verified=False), model.worst(verified=True)
@@ -115,7 +115,7 @@ def _row(
     return cells
 
 
-def _clean(model: Model, slot: int) -> TableCell:
+def _clean(model: ModelEvidence, slot: int) -> TableCell:
     run = model.run
     if run is None:
         first = next(iter(model.attacks), None)

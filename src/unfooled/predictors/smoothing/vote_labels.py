@@ -16,7 +16,7 @@ from torch import Tensor
 from unfooled.errors import UsageError, UserError
 from unfooled.hub.batches import map_by_length
 from unfooled.models import Encoded, Model
-from unfooled.predictors.smoothing.streams import Piece
+from unfooled.predictors.smoothing.streams import DrawPiece
 
 
 def labels_of(logits: Tensor) -> NDArray[np.int64]:
@@ -58,7 +58,7 @@ def answers(model: Model, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
 
 
 def tally(
-    labels: NDArray[np.int64], parts: Sequence[Piece], *, requests: int, classes: int
+    labels: NDArray[np.int64], parts: Sequence[DrawPiece], *, requests: int, classes: int
 ) -> list[NDArray[np.int64]]:
     """Counts by request, of labels in the order of the pieces."""
     owners = np.repeat([piece.request for piece in parts], [len(piece) for piece in parts])
@@ -67,7 +67,9 @@ def tally(
     return list(counts)
 
 
-def equal_length_batches(parts: Sequence[Piece], lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+def equal_length_batches(
+    parts: Sequence[DrawPiece], lengths: Sequence[int], most_tokens: int
+) -> list[list[int]]:
     """Numbers of pieces of inputs of the same length, so that their noise fills a batch without a gap."""
     by_length: dict[int, list[int]] = {}
     for number, piece in enumerate(parts):
