@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.benchmarks.tables import _certificate
+from unfooled.benchmarks.result_tables import _certificate
 from unfooled.records.certificate import Certificate
 from unfooled.records.certificate_summary import certificate_summary
 

@@ -15,8 +15,8 @@ from unfooled.api import train as training
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.grid import model_name, parse_grid
 from unfooled.benchmarks.plan_file import make_plan
+from unfooled.benchmarks.result_tables import rank
 from unfooled.benchmarks.sweep import sweep, sweep_plan
-from unfooled.benchmarks.tables import rank
 from unfooled.errors import UsageError
 from unfooled.statistics.spread import spread
 from unfooled.training.trainer import SessionTrainer

@@ -122,7 +122,7 @@ def _ignore(*_: Any) -> None:
 
 
 def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> BenchmarkReport:
-    from unfooled.benchmarks.tables import rank, tabulate
+    from unfooled.benchmarks.result_tables import rank, tabulate
 
     path, problem = _write_report(state) if report else (None, None)
     document = {

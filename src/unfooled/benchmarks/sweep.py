@@ -16,8 +16,8 @@ from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.grid import DATA
 from unfooled.benchmarks.plan import Plan
 from unfooled.benchmarks.plan_file import make_plan
+from unfooled.benchmarks.result_tables import rank, ranking_csv
 from unfooled.benchmarks.run import benchmark
-from unfooled.benchmarks.tables import rank, ranking_csv
 from unfooled.errors import UsageError
 from unfooled.files import write_json, write_text
 from unfooled.records.documents import SweepReport

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unfooled.records.run import Run
 from unfooled.records.textattack_log import TextAttackResults
+from unfooled.records.trained_run import Run
 
 
 @dataclass(frozen=True)

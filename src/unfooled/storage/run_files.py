@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
-from unfooled.records.run import Points, Run, Sample
+from unfooled.records.trained_run import Points, Run, Sample
 
 
 def read_run(path: str | Path) -> Run:
