@@ -21,8 +21,8 @@ from unfooled.api.certify_work import (
     completed,
     secret_seed,
 )
-from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.api.target import open_classifier
+from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import not_its_own
