@@ -14,7 +14,8 @@ import yaml
 
 from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
-from unfooled.api import attack as attacking
+from unfooled.api import attack as attack_verb
+from unfooled.api import attack_job as attacking
 from unfooled.api import train as training
 from unfooled.attacks import RECIPES
 from unfooled.benchmarks import cell_work as benchmark_run
@@ -22,6 +23,7 @@ from unfooled.benchmarks.plan_file import make_plan
 from unfooled.benchmarks.run import Stopped, benchmark
 from unfooled.benchmarks.state import time_left
 from unfooled.errors import UsageError, UserError
+from unfooled.predictors import Classifier
 
 HERE = Path(__file__).parent
 STANDARD, RSMI = "reviews-standard-s0", "reviews-rsmi-s0"
@@ -148,11 +150,16 @@ def test_command_of_a_cell_repeats_it(finished: Path, monkeypatch: pytest.Monkey
 
     from unfooled.cli import app
 
+    def refused(examples: Iterator[Any], *_: Any, **__: Any) -> Iterator[Any]:
+        for example in examples:
+            pytest.fail(f"another attack than the cell's: {example}")
+        yield from ()
+
+    monkeypatch.setattr(attacking, "run_attacks", refused)
+    monkeypatch.setattr(Classifier, "decide", lambda *_, **__: pytest.fail("another repeat"))
     monkeypatch.setattr(
-        "unfooled.api.attack.run_attacks", lambda *_, **__: pytest.fail("another attack than the cell's")
+        "unfooled.certificates.certifier.sample_votes", lambda *_, **__: pytest.fail("other votes")
     )
-    monkeypatch.setattr("unfooled.api.repeat._evaluate", lambda *_: pytest.fail("another repeat"))
-    monkeypatch.setattr("unfooled.api.certify.sample_votes", lambda *_, **__: pytest.fail("other votes"))
     for one in state_of(finished)["cells"]:
         words = shlex.split(one["command"])
         if one["kind"] == "train":
@@ -190,9 +197,10 @@ def test_killed_benchmark_goes_on_and_ends_as_an_undisturbed_one(
 
     asked: list[int] = []
 
-    def watched(examples: list[Any], *arguments: Any, **options: Any) -> Iterator[Any]:
-        asked.append(len(examples))
-        return honest(examples, *arguments, **options)
+    def watched(examples: Iterator[Any], *arguments: Any, **options: Any) -> Iterator[Any]:
+        every = list(examples)
+        asked.append(len(every))
+        return honest(iter(every), *arguments, **options)
 
     monkeypatch.setattr(attacking, "run_attacks", watched)
     ran = counted(monkeypatch)
@@ -247,14 +255,14 @@ def test_failing_cell_stops_no_other_and_is_tried_again(
 ) -> None:
     plan = copy.deepcopy(plan)
     plan["attacks"].append({"recipe": "swap", "name": "again", "limit": 4, "tools": {"validity": False}})
-    honest = attacking.attack
+    honest = attack_verb.attack
 
     def failing(run: Path, **options: Any) -> Any:
         if run.name == STANDARD:
             raise RuntimeError("out of memory")
         return honest(run, **options)
 
-    monkeypatch.setattr(attacking, "attack", failing)
+    monkeypatch.setattr(attack_verb, "attack", failing)
     result = benchmark(plan, own)
     assert result["counts"] == {"done": 8, "failed": 1, "running": 0, "pending": 1}
     failed = record(own, f"{STANDARD}/attacks/again")
@@ -264,7 +272,7 @@ def test_failing_cell_stops_no_other_and_is_tried_again(
     assert record(own, f"{RSMI}/representations")["status"] == "done"
     assert len(read(own / "runs" / RSMI / "representations.json")["drift"]) <= 2
 
-    monkeypatch.setattr(attacking, "attack", honest)
+    monkeypatch.setattr(attack_verb, "attack", honest)
     ran = counted(monkeypatch)
     assert benchmark(plan, own)["counts"]["done"] == 10
     assert ran == [f"{STANDARD}/attacks/again", f"{STANDARD}/representations"]
