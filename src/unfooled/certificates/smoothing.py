@@ -134,6 +134,11 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
     """The transformation behind the classifier's predictor, for this threat; refused where there is none."""
     model = classifier.model
     find_threat(threat, model.kind)
+    if threat not in BOUNDS:  # the name of another package: we have no sound bound for it
+        raise UsageError(
+            f"The threat '{threat}' is known by name only, with no bound: nothing is certified. "
+            f"Threats with a bound: {', '.join(BOUNDS)}."
+        )
     if model.num_labels < 2:
         raise UsageError(
             f"The model has {model.num_labels} output: the largest of one is always the same, and "
