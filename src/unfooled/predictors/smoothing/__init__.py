@@ -9,6 +9,7 @@ from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, mask
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
 from unfooled.predictors.smoothing.synonym_substitution import SynonymVote, resampled
+from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
 from unfooled.predictors.smoothing.word_masking import RandomWordMask
 from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
 
@@ -21,6 +22,7 @@ __all__ = [
     "DrawRequest",
     "EmbeddingNoise",
     "LabelSampler",
+    "RandomWordDelete",
     "RandomWordMask",
     "SmoothedVote",
     "SynonymVote",

@@ -1,9 +1,10 @@
 """A text as words, each with the tokens it has on its own, and inputs put together from some of them.
 
-Words are what stands between white space. A word's tokens depend on that word alone, never on its
-neighbours, and a word that is not shown is one mask token whatever the word: so an input is a function of
-which words are shown and of those words. Only the first words, as many as the model could read if each had
-one token, are taken; how many that are depends on the number of words alone.
+Words are what stands between white space. A word's tokens depend on that word alone (and on whether it comes
+first, which byte-level vocabularies write differently), never on its neighbours. A hidden word is one mask
+token whatever the word, or it is left out without a trace: so an input is a function of the words that are
+shown and, with mask tokens, of their places. For masking only the first words, as many as the model could read
+if each had one token, are taken; how many that are depends on the number of words alone.
 """
 
 from __future__ import annotations
@@ -35,11 +36,34 @@ class WordAssembler:
     """Puts inputs of one model together from words."""
 
     def __init__(self, model: TextModel) -> None:
-        assert model.mask_token_id is not None
         self._model = model
-        self._mask = model.mask_token_id
         self._known: dict[str, Tokens] = {}
         self._frames: dict[int, _Frame] = {}
+
+    def read_all(self, texts: Sequence[Sequence[str]]) -> list[tuple[tuple[str, ...], ...]]:
+        """Every word of each input, however many the model reads; their tokens are learnt."""
+        split = [tuple(tuple(text.split()) for text in own) for own in texts]
+        words = {word for own in split for text in own for word in text}
+        self._learn(words | {f" {word}" for word in words})
+        return split
+
+    def left(self, words: Sequence[Sequence[str]], kept: Sequence[bool]) -> Encoded:
+        """The input without the words that are not kept (one flag per word, through both texts).
+
+        What stands here depends on the words that are left alone: nothing shows where others were.
+        """
+        frame = self._frame(len(words))
+        bodies: list[list[int]] = []
+        number = 0
+        for own in words:
+            body: list[int] = []
+            for word in own:
+                if kept[number]:
+                    body.extend(self._known[f" {word}" if body else word])
+                number += 1
+            bodies.append(body)
+        most = shared([len(body) for body in bodies], frame.room)
+        return frame.around([body[:size] for body, size in zip(bodies, most, strict=True)])
 
     def read(self, texts: Sequence[Sequence[str]]) -> list[WordTokens]:
         """The words of each input: a text, or two."""
@@ -63,7 +87,8 @@ class WordAssembler:
 
     def shown(self, words: WordTokens, kept: Collection[int]) -> Encoded:
         """The input with the words of these numbers (counted through both texts), the others masked."""
-        frame = self._frame(len(words.tokens))
+        frame, mask = self._frame(len(words.tokens)), self._model.mask_token_id
+        assert mask is not None
         bodies: list[list[int]] = []
         number = 0
         for own in words.tokens:
@@ -72,7 +97,7 @@ class WordAssembler:
                 if number in kept:
                     body.extend(tokens)
                 else:
-                    body.append(self._mask)
+                    body.append(mask)
                 number += 1
             bodies.append(body)
         # Cut after masking: a hidden word takes one place, so it cannot push another one out.

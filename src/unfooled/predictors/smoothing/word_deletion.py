@@ -1,0 +1,98 @@
+"""Random deletion: each word is deleted with rate p, and what is left is the input (Huang et al. 2023, 2024).
+
+The words that are left close up: nothing shows where others were, so the base classifier sees a subsequence
+of the text and nothing else. That is what ``deletion_edits`` certifies: words inserted, deleted or replaced.
+A draw costs as many tokens as words were kept, a tenth at p = 0.9. The empty text is a text and gets an answer.
+
+The rate may depend on the number of words T through fixed bins: short texts keep more. An edit that changes
+T may leave the bin, so a radius for such edits ends at the bin's edge; replacements keep T.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unfooled.errors import UsageError
+from unfooled.models import Encoded, TextModel
+from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.labels import answers, tally
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.predictors.smoothing.word_tokens import WordAssembler
+from unfooled.settings import setting
+
+
+@dataclass(frozen=True)
+class RandomWordDelete(SmoothedVote):
+    """A vote over random subsequences of the words."""
+
+    name: ClassVar[str] = "random-delete"
+
+    rates: tuple[float, ...] = setting(
+        (0.9,), "Share of words deleted (p): one rate, or one per length bin", at_least=0, at_most=1
+    )
+    bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
+
+    def check(self, model: TextModel) -> None:
+        if len(self.rates) != len(self.bins) + 1:
+            raise UsageError(
+                f"rates has {len(self.rates)} and bins {len(self.bins)} entries: give one rate more than bins, "
+                "for example rates=[0.6,0.9] and bins=[12] (0.6 up to 12 words, 0.9 above)."
+            )
+        if any(not 0 <= rate < 1 for rate in self.rates):
+            raise UsageError(f"rates must be at least 0 and below 1, got {list(self.rates)}.")
+        if list(self.bins) != sorted(set(self.bins)) or any(edge < 1 for edge in self.bins):
+            raise UsageError(f"bins must be rising numbers of words from 1, got {list(self.bins)}.")
+
+    def rate(self, words: int) -> float:
+        """p of a text with so many words."""
+        return self.rates[bisect_left(self.bins, words)]
+
+    def within_bin(self, words: int) -> int | None:
+        """How many words may be added or taken away before the rate changes; None: any number."""
+        place = bisect_left(self.bins, words)
+        room = [words - self.bins[place - 1] - 1] if place else []
+        room += [self.bins[place] - words] if place < len(self.bins) else []
+        return min(room, default=None)
+
+    def sampler(
+        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+    ) -> DeletedWordsSampler:
+        return DeletedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
+
+
+class DeletedWordsSampler:
+    """Draws labels of texts from which words were deleted at random."""
+
+    def __init__(
+        self,
+        settings: RandomWordDelete,
+        model: TextModel,
+        encoded: Sequence[Encoded],
+        seeds: Sequence[int],
+        purpose: str,
+    ) -> None:
+        self._model = model
+        self._assembler = WordAssembler(model)
+        self.words = self._assembler.read_all([item.texts for item in encoded])
+        self.total = [sum(map(len, own)) for own in self.words]
+        """T of each input."""
+        self._rates = [settings.rate(total) for total in self.total]
+        self._keys = [stream_key(seed, purpose, own) for seed, own in zip(seeds, self.words, strict=True)]
+
+    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn: list[Encoded] = []
+        for piece in parts:
+            owner = piece.owner
+            chances = generator(self._keys[owner], piece.block).random((piece.stop, self.total[owner]))
+            for kept in (chances[piece.start :] >= self._rates[owner]).tolist():
+                drawn.append(self._assembler.left(self.words[owner], kept))
+        labels = answers(self._model, drawn)
+        return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)
