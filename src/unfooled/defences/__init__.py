@@ -10,6 +10,7 @@ from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
@@ -21,7 +22,7 @@ from unfooled.settings import build
 
 DEFENCES: Registry[type[Any]] = Registry(
     "defence",
-    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, Safer, CertifiedRsmi),
+    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, RandomDelete, Safer, CertifiedRsmi),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
 
@@ -66,6 +67,7 @@ __all__ = [
     "Defence",
     "Losses",
     "NoiseAugment",
+    "RandomDelete",
     "RandomMask",
     "Rsmi",
     "Safer",

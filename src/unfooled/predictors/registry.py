@@ -8,14 +8,15 @@ from typing import Any
 from unfooled.predictors.plain import Plain
 from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.sequential import Sequential
-from unfooled.predictors.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
+from unfooled.predictors.smoothing import CertifiedMasked, RandomWordDelete, RandomWordMask, SynonymVote
 from unfooled.predictors.two_step import TwoStep
 from unfooled.predictors.vote import Vote
 from unfooled.registry import Registry
 from unfooled.settings import build
 
 PREDICTORS: Registry[type[Any]] = Registry(
-    "predictor", (Plain, TwoStep, Vote, Sequential, RandomWordMask, SynonymVote, CertifiedMasked)
+    "predictor",
+    (Plain, TwoStep, Vote, Sequential, RandomWordMask, RandomWordDelete, SynonymVote, CertifiedMasked),
 )
 
 

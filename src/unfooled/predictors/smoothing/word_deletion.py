@@ -2,7 +2,8 @@
 
 The words that are left close up: nothing shows where others were, so the base classifier sees a subsequence
 of the text and nothing else. That is what ``deletion_edits`` certifies: words inserted, deleted or replaced.
-A draw costs as many tokens as words were kept, a tenth at p = 0.9. The empty text is a text and gets an answer.
+A draw costs as many tokens as words were kept, a tenth at p = 0.9. The empty text is a text and gets an
+answer.
 
 The rate may depend on the number of words T through fixed bins: short texts keep more. An edit that changes
 T may leave the bin, so a radius for such edits ends at the bin's edge; replacements keep T.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, TextModel
+from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.labels import answers, tally
-from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_key
+from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
 from unfooled.settings import setting
 
@@ -39,11 +41,11 @@ class RandomWordDelete(SmoothedVote):
     )
     bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
 
-    def check(self, model: TextModel) -> None:
+    def check(self, model: Model) -> None:
         if len(self.rates) != len(self.bins) + 1:
             raise UsageError(
-                f"rates has {len(self.rates)} and bins {len(self.bins)} entries: give one rate more than bins, "
-                "for example rates=[0.6,0.9] and bins=[12] (0.6 up to 12 words, 0.9 above)."
+                f"rates has {len(self.rates)} and bins {len(self.bins)} entries: give one rate more than "
+                "bins, for example rates=[0.6,0.9] and bins=[12] (0.6 up to 12 words, 0.9 above)."
             )
         if any(not 0 <= rate < 1 for rate in self.rates):
             raise UsageError(f"rates must be at least 0 and below 1, got {list(self.rates)}.")
@@ -62,7 +64,7 @@ class RandomWordDelete(SmoothedVote):
         return min(room, default=None)
 
     def sampler(
-        self, model: TextModel, encoded: Sequence[Encoded], *, seed: Seed, purpose: str
+        self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> DeletedWordsSampler:
         return DeletedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
@@ -73,18 +75,24 @@ class DeletedWordsSampler:
     def __init__(
         self,
         settings: RandomWordDelete,
-        model: TextModel,
-        encoded: Sequence[Encoded],
+        model: Model,
+        encoded: Sequence[EncodedInput],
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
         self._model = model
-        self._assembler = WordAssembler(model)
-        self.words = self._assembler.read_all([item.texts for item in encoded])
+        self._assembler = WordAssembler(as_text(model))
+        self.words = self._assembler.read_all([item.texts for item in as_texts(encoded)])
         self.total = [sum(map(len, own)) for own in self.words]
         """T of each input."""
         self._rates = [settings.rate(total) for total in self.total]
-        self._keys = [stream_key(seed, purpose, own) for seed, own in zip(seeds, self.words, strict=True)]
+        self._seeds = seeds
+        self._keys = stream_keys(seeds, purpose, self.words)
+
+    def again(self, purpose: str) -> DeletedWordsSampler:
+        other = copy(self)
+        other._keys = stream_keys(self._seeds, purpose, self.words)
+        return other
 
     def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
