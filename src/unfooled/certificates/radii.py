@@ -14,6 +14,8 @@ from unfooled.statistics.bounds import (
     composed_each_word,
     composed_l2,
     composed_linf,
+    deletion_edits,
+    deletion_words,
     gaussian_l2,
     laplace_l1,
     masked_words,
@@ -32,7 +34,8 @@ BOUNDS = {
     "linf": ("gaussian", "renyi", "pixeldp", "composed"),
     "each-word": ("gaussian", "renyi", "pixeldp", "composed"),
     "l1": ("laplace",),
-    "words": ("masking",),
+    "words": ("masking", "deletion"),
+    "edits": ("deletion",),
     "synonyms": ("overlap",),
 }
 """The bounds of each threat; the first is the default."""
@@ -110,6 +113,18 @@ def masking_radii(total: int, kept: int) -> Radii:
         return masked_words(top, total, kept) if total else 0
 
     return Radii({"masking": radius}, whole=True)
+
+
+def deletion_radii(threat: str, rate: float, *, within_bin: int | None) -> Radii:
+    """Words or edits under random deletion; edits that change the length stay in the bin of the rate."""
+
+    def of_edits(top: float, second: float) -> float:
+        found = int(deletion_edits(top, rate))
+        return found if within_bin is None else min(found, within_bin)
+
+    if threat == "words":
+        return Radii({"deletion": lambda top, second: deletion_words(top, rate)}, whole=True)
+    return Radii({"deletion": of_edits}, whole=True)
 
 
 def synonym_radii(overlaps: Sequence[float]) -> Radii:

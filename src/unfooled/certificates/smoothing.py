@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from unfooled.certificates.radii import BOUNDS, Radii, masking_radii, noise_radii, synonym_radii
+from unfooled.certificates.radii import (
+    BOUNDS,
+    Radii,
+    deletion_radii,
+    masking_radii,
+    noise_radii,
+    synonym_radii,
+)
 from unfooled.certificates.threats import find_threat
 from unfooled.certificates.token_ids import check_model, check_tokenizer, marker_inside
 from unfooled.errors import UsageError
@@ -21,10 +28,12 @@ from unfooled.predictors.smoothing import (
     CertifiedMasked,
     EmbeddingNoise,
     LabelSampler,
+    RandomWordDelete,
     RandomWordMask,
     SynonymVote,
     Transformation,
 )
+from unfooled.predictors.smoothing.word_deletion import DeletedWordsSampler
 from unfooled.predictors.smoothing.word_masking import MaskedWordsSampler
 from unfooled.predictors.vote import Vote
 from unfooled.settings import choose
@@ -39,10 +48,19 @@ TRAINED_FOR = {
     "linf": ("noise-augment", "stability", "certified-rsmi"),
     "each-word": ("noise-augment", "stability", "certified-rsmi"),
     "l1": ("noise-augment", "stability"),
-    "words": ("random-mask",),
+    "words": ("random-mask", "random-delete"),
+    "edits": ("random-delete",),
     "synonyms": ("safer",),
 }
 """Defences that make a certificate against the threat worth having."""
+
+
+_WORD_VOTES: dict[str, tuple[type[Any], ...]] = {
+    "words": (RandomWordMask, RandomWordDelete),
+    "edits": (RandomWordDelete,),
+    "synonyms": (SynonymVote,),
+}
+"""The votes over words that certify each threat; the first stands in where the run has none of them."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +106,13 @@ class Chosen:
         what = self.transformation
         if isinstance(sampler, MaskedWordsSampler):
             return lambda number: masking_radii(sampler.total[number], sampler.kept[number])
+        if isinstance(sampler, DeletedWordsSampler):
+            assert isinstance(what, RandomWordDelete)
+            return lambda number: deletion_radii(
+                self.threat,
+                what.rate(sampler.total[number]),
+                within_bin=what.within_bin(sampler.total[number]),
+            )
         if isinstance(what, SynonymVote):
             table, texts = what.substitutes(), [item.texts for item in as_texts(encoded)]
 
@@ -145,7 +170,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
             "a certificate of it would say nothing. Certify a classifier of two classes or more."
         )
     instead, notes = "", list[str]()
-    if threat in ("words", "synonyms"):
+    if threat in _WORD_VOTES:
         transformation, notes = _of_words(classifier, threat)
         instead = transformation.name if notes else ""
     else:
@@ -156,6 +181,10 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
     known = BOUNDS[threat]
     if isinstance(transformation, CertifiedMasked):
         known = ("composed", *(name for name in known if name != "composed"))
+    elif isinstance(transformation, RandomWordMask):
+        known = ("masking",)
+    elif isinstance(transformation, RandomWordDelete):
+        known = ("deletion",)
     for name in bounds:
         choose(dict.fromkeys(known), name, kind=f"bound for {threat}")
     if model.kind == "text" and classifier.defence not in TRAINED_FOR[threat]:
@@ -190,10 +219,10 @@ def _smoothing(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
-    kind: type[Any] = RandomWordMask if threat == "words" else SynonymVote
-    predictor = classifier.predictor
-    if isinstance(predictor, kind):
+    kinds, predictor = _WORD_VOTES[threat], classifier.predictor
+    if isinstance(predictor, kinds):
         return predictor, []
+    kind = kinds[0]
     made = kind()
     made.check(classifier.model)
     return made, [

@@ -86,6 +86,15 @@ _TEXT = (
         "replacements than stated; a word that moves counts as two. Nothing is said about whether the answer "
         "is right, nor whether the replacement changed the meaning.",
     ),
+    Threat(
+        "edits",
+        "edits",
+        "every text made from it by at most {r} edit{s}, each of which inserts, deletes or replaces one word "
+        "by anything that holds no white space",
+        "Not covered: more edits than stated; a word that moves counts as two (a deletion and an insertion), "
+        "and so does a word that is split in two. Nothing is said about whether the answer is right, nor "
+        "whether the edits changed the meaning.",
+    ),
 )
 TEXT: Registry[Threat] = Registry("threat", _TEXT, needs=("unit", "changes", "not_covered"))
 _TENSOR_LIMITS = (

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 
 EXAMPLES = 3
+NEGATIONS = {"no", "not", "never", "nor", "neither", "nothing", "nobody", "none", "cannot", "without"}
+"""Words whose deletion takes a negation away."""
+PUNCTUATION = ".,;:!?\"'’()[]"
 Chunk = tuple[int, int, int]
 """(which text, first character, past the last) of what stands between two spaces."""
 
@@ -77,6 +80,8 @@ class WordReader:
             )
         if self._antonyms is not None:
             found = self._with_antonyms(found, encoded, self._antonyms)
+            if certificate.threat == "edits":
+                found = replace(found, negations_inside=_negations(encoded) if certificate.radius >= 1 else 0)
         return found
 
     def largest_moves(self, encoded: Encoded) -> list[float]:
@@ -97,7 +102,7 @@ class WordReader:
     ) -> Certificate:
         swaps = list(swapped(encoded.texts, antonyms))
         threat, radius = certificate.threat, certificate.radius
-        if threat == "words":
+        if threat in ("words", "edits"):
             inside = [swap for swap in swaps if radius >= 1]
         elif threat == "synonyms":
             assert self._substitutes is not None
@@ -153,6 +158,13 @@ def swapped(
                 for after in forms(match[0], other):
                     changed = text[: match.start()] + after + text[match.end() :]
                     yield Swap(chunk, match[0], after, (*texts[:which], changed, *texts[which + 1 :]))
+
+
+def _negations(encoded: Encoded) -> int:
+    """How many words there are whose deletion alone takes a negation away."""
+    return sum(
+        word.casefold().strip(PUNCTUATION) in NEGATIONS for text in encoded.texts for word in text.split()
+    )
 
 
 def _stays(encoded: Encoded, item: Encoded, chunk: Chunk) -> bool:

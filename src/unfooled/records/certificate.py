@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+COUNTED = ("words", "edits")
+"""Units of radii that count changes."""
 CERTIFIED = "certified"
 
 
@@ -55,6 +57,8 @@ class Certificate:
     antonyms_inside: int | None = None
     """Single WordNet antonyms that lie inside: changes of meaning that the answer is certified to ignore."""
     antonyms_considered: int | None = None
+    negations_inside: int | None = None
+    """Single deletions of «not», «never», «no» and their kin that lie inside (edits)."""
     antonym_examples: tuple[tuple[str, str], ...] = ()
     """(word, antonym), at most three."""
     texts: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from unfooled.records.certificate import Certificate
+from unfooled.records.certificate import COUNTED, Certificate
 from unfooled.statistics.intervals import rate
 
 POINTS = 21
@@ -36,6 +36,7 @@ class _Facts(NamedTuple):
     words_covered: int | None
     antonyms_inside: int | None
     antonyms_considered: int | None
+    negations_inside: int | None
 
 
 _facts_of = attrgetter(*_Facts._fields)
@@ -89,6 +90,8 @@ def certificate_summary(certificates: Iterable[Certificate]) -> dict[str, Any]:
             "meaning": "certified texts with an antonym inside the certified threat / certified texts that "
             "have antonyms: changes of meaning which the answer is certified to ignore",
         }
+        if any(one.negations_inside is not None for one in certified):
+            summary["obstinacy"]["negations_inside"] = sum(one.negations_inside or 0 for one in certified)
     return summary
 
 
@@ -105,7 +108,7 @@ def _by_bound(answered: Sequence[_Facts], counted: Sequence[_Facts]) -> dict[str
 
 def _radii(counted: Sequence[_Facts]) -> list[float]:
     largest = max((one.radius for one in counted), default=0.0)
-    if all(one.unit == "words" for one in counted):
+    if all(one.unit in COUNTED for one in counted):
         return list(range(int(largest) + 1))
     step = largest / (POINTS - 1)
     return [0.0] if largest == 0 else [number * step for number in range(POINTS - 1)] + [largest]

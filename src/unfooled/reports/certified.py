@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unfooled.records.certificate import COUNTED
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.statistics.intervals import rate
 
@@ -24,6 +25,7 @@ def changes(threat: str) -> str:
     """What a threat does, in two or three words."""
     known = {
         "words": "replaced words",
+        "edits": "inserted, deleted or replaced words",
         "synonyms": "listed synonyms",
         "each-word": "small moves of every word's embedding",
     }
@@ -34,8 +36,8 @@ def changes(threat: str) -> str:
 
 def at_least(radius: float, unit: str) -> str:
     """``≥ 1 word``, ``≥ 0.2``."""
-    if unit == "words":
-        return f"≥ {radius:g} word" + ("" if radius == 1 else "s")
+    if unit in COUNTED:
+        return f"≥ {radius:g} {unit.removesuffix('s')}" + ("" if radius == 1 else "s")
     return f"≥ {radius:g}"
 
 
@@ -92,7 +94,7 @@ def certified_at(found: Certified, radius: float, bound: str | None = None) -> d
 def useful_radius(data: Evidence, threat: str) -> float | None:
     """One word; or the radius that was asked for; or the largest average radius of a model, rounded down."""
     found = [one for model in data.models for one in model.certified if one.threat == threat]
-    if any(one.summary["unit"] == "words" for one in found):
+    if any(one.summary["unit"] in COUNTED for one in found):
         return 1
     asked = {one.summary["asked"]["radius"] if "asked" in one.summary else None for one in found}
     if len(asked) == 1 and (only := next(iter(asked))) is not None:
@@ -123,6 +125,6 @@ def grid(found: Sequence[Certified], bound: str | None = None, points: int = 41)
         if one.status == "certified"
     ]
     largest = max((radius for radius in every if math.isfinite(radius)), default=0.0)
-    if all(each.summary["unit"] == "words" for each in found):
+    if all(each.summary["unit"] in COUNTED for each in found):
         return [float(number) for number in range(int(largest) + 2)]
     return [0.0] if largest <= 0 else [largest * number / (points - 1) for number in range(points)]

@@ -24,8 +24,8 @@ from unfooled.errors import UsageError
 from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
-from unfooled.predictors.smoothing.labels import answers, tally
-from unfooled.predictors.smoothing.streams import Request, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
 from unfooled.settings import setting
 
@@ -94,7 +94,7 @@ class DeletedWordsSampler:
         other._keys = stream_keys(self._seeds, purpose, self.words)
         return other
 
-    def counts(self, requests: Sequence[Request]) -> list[NDArray[np.int64]]:
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
         drawn: list[Encoded] = []
         for piece in parts:

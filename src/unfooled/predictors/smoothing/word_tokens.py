@@ -3,8 +3,8 @@
 Words are what stands between white space. A word's tokens depend on that word alone (and on whether it comes
 first, which byte-level vocabularies write differently), never on its neighbours. A hidden word is one mask
 token whatever the word, or it is left out without a trace: so an input is a function of the words that are
-shown and, with mask tokens, of their places. For masking only the first words, as many as the model could read
-if each had one token, are taken; how many that are depends on the number of words alone.
+shown and, with mask tokens, of their places. For masking only the first words, as many as the model could
+read if each had one token, are taken; how many that are depends on the number of words alone.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unfooled.records.certificate import COUNTED
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.certified import (
@@ -143,7 +144,7 @@ def _curves(data: Evidence, threat: str, found: list[tuple[ModelEvidence, Certif
             series.append(Series(model.name, points, slots(data)[model.name], band))
     if not series:
         return None
-    counted = found[0][1].summary["unit"] == "words"
+    counted = found[0][1].summary["unit"] in COUNTED
     known = truth_known([one for _, one in found])
     name = "Certified share" if known == "none" else "Certified accuracy"
     return Lines(
@@ -180,7 +181,7 @@ def _by_bound(model: ModelEvidence, one: Certified) -> Lines | None:
         y=Axis(
             "certified accuracy" if one.summary["labelled"] else "certified share", percent=True, zero=True
         ),
-        steps=one.summary["unit"] != "words",
+        steps=one.summary["unit"] not in COUNTED,
     )
 
 
