@@ -61,9 +61,8 @@ def verdict_table(data: Evidence) -> Table:
         right = RIGHT[truth_known(every)]
         columns.append(Column(f"Certified {sign(threat)}", meaning=f"{right}, at radius 0"))
         if (radius := radii[threat]) is not None:
-            limit = at_least(
-                radius, "words" if threat in ("words", "synonyms") else "edits" if threat == "edits" else ""
-            )
+            unit = {"words": "words", "synonyms": "words", "edits": "edits"}.get(threat, "")
+            limit = at_least(radius, unit)
             columns.append(Column(f"Certified {sign(threat)} {limit}", meaning=right))
     columns += [
         Column(
