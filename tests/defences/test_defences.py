@@ -24,10 +24,11 @@ FAMILIES = ("bert", "t5", "deberta-v2")
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Settings that keep a defence small: synonyms that need no word vectors. Otherwise defaults."""
+    """Settings that fit tiny texts: synonyms that need no word vectors, few deletions. Otherwise defaults."""
     path: Path = tmp_path_factory.mktemp("table") / "synonyms.json"
     path.write_text(json.dumps({"good": GOOD[1:], "bad": BAD[1:], "film": ["movie"]}))
-    return {name: {"table": str(path)} if name == "safer" else {} for name in DEFENCES}
+    own = {"safer": {"table": str(path)}, "random-delete": {"rates": [0.3]}}
+    return {name: own.get(name, {}) for name in DEFENCES}
 
 
 def separable(classifier: TextModel, rows: int = 48) -> Batch:
