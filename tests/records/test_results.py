@@ -204,3 +204,17 @@ def test_documents_read_like_dictionaries(results: dict[str, Any]) -> None:
     made = results["sweep"]
     assert made["rows"][0]["best"] and set(made) == set(made.to_dict()) and dict(made) == made.to_dict()
     assert made == made.to_dict()
+
+
+def test_a_classifier_says_what_it_is(classifier: Classifier) -> None:
+    hostile = Classifier(
+        classifier.model,
+        classifier.predictor,
+        labels=[HOSTILE, "up"],
+        task={"name": HOSTILE, "kind": "single"},
+    )
+    lines = repr(hostile).splitlines()
+    assert len(lines) == 4 and all(line.isprintable() for line in lines)
+    assert "Vote(" in lines[1] and "'up'" in lines[2]
+    html = hostile._repr_html_()
+    assert "<script" not in html and "<img" not in html and "&lt;script&gt;" in html

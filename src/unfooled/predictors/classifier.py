@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,17 @@ class Classifier:
         model.evaluating()
 
     def __repr__(self) -> str:
-        return f"Classifier(defence={self.defence!r}, predictor={self.predictor!r}, labels={self.labels!r})"
+        lines = [
+            f"Classifier with the defence {self.defence!r}",
+            f"  predictor  {self.predictor!r}",
+            f"  labels     {', '.join(map(repr, self.labels))}",
+        ]
+        if self.task:
+            lines.append(f"  task       {self.task.get('name')!r} ({self.task.get('kind')})")
+        return "\n".join([*lines, f"  folder     {str(self.folder)!r}"] if self.folder else lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def takes_pairs(self) -> bool:
