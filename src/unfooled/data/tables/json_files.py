@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from unfooled.data.tables.data_table import DataTable, Record
@@ -11,7 +12,7 @@ from unfooled.errors import DataError
 
 def read_jsonl(name: str, text: str) -> DataTable:
     rows: list[tuple[int, Record]] = []
-    for line, content in enumerate(text.split("\n"), start=1):
+    for line, content in enumerate(_lines(text), start=1):
         if content.strip():
             try:
                 value = json.loads(content)
@@ -40,6 +41,15 @@ def read_json(name: str, text: str) -> DataTable:
         ) from None
     rows = [(item, _object(f"{name}, item {item}", value)) for item, value in enumerate(values, start=1)]
     return DataTable(name, _columns(rows), rows, unit="item")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One line after the other: a list of them would be a second copy of the file in memory."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _object(where: str, value: Any) -> Record:
