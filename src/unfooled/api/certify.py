@@ -12,29 +12,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unfooled.api.certify_inputs import given_items, labelled_items
-from unfooled.api.certify_work import (
+from unfooled.api.certify_job import (
     REPORT,
     TABLE,
-    CertificateReport,
+    CertifierOpening,
     CertifyProgress,
-    CertifyWork,
-    completed,
+    CertifySpec,
+    Tally,
+    certificate_report,
+    certify_job,
     secret_seed,
 )
-from unfooled.api.target import open_classifier
+from unfooled.api.target import open_classifier, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import not_its_own
 from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
-from unfooled.errors import UsageError, UserError
+from unfooled.errors import UsageError
 from unfooled.files import write_json
 from unfooled.records.certificate import Certificate
+from unfooled.records.certificate_report import CertificateReport
 from unfooled.settings import build
 from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.kept import JOURNAL
+from unfooled.storage.kept import JOURNAL, Kept
 from unfooled.storage.provenance import command, versions
+from unfooled.work.executor import make_executor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +62,8 @@ def certify(
     predictor: PredictorChoice = None,
     seed: int | None = 0,
     device: str = "auto",
+    workers: int | None = None,
+    ray: str | None = None,
     out: str | Path | None = None,
     on_progress: Callable[[CertifyProgress], None] | None = None,
 ) -> CertificateReport:
@@ -69,7 +75,8 @@ def certify(
     ``sampling`` says how many draws at which error rate, ``bounds`` which bounds are computed from them (the
     first is certified), ``reading`` what is told about the words inside a radius. Of a task or file, the
     first ``limit`` inputs in stratified order are certified, and with ``out`` (a run has a default,
-    RUN/certificates/THREAT) the report is kept and resumed.
+    RUN/certificates/THREAT) the report is kept and resumed. ``workers`` processes, or actors on the Ray
+    cluster at the address ``ray``, share the inputs.
 
     Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
     probability at most ``sampling.alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
@@ -109,30 +116,38 @@ def certify(
     folder = None if out is None else Path(out)
     if out is None and run is not None and not given:
         folder = run / "certificates" / threat
-    tell = on_progress or (lambda _: None)
+    executor = make_executor(workers, ray)
     with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
         drawn = secret_seed(journal, conditions) if seed is None else seed
-        conditions["seed"] = about["seed"] = drawn
-        work = CertifyWork(items, refused, fingerprint(conditions))
-        left = work.resume(journal)
+        about["seed"] = drawn
+        job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
+        tally = Tally(job.total)
+        if executor.in_process:
+            spec = CertifySpec(certifier, drawn)
+        else:
+            opening = travelling_classifier(own, predictor, opened)
+            how = CertifierOpening(opening, threat, sampling, bounds, reading, conditions)
+            spec = CertifySpec(how, drawn)
 
-        def report() -> CertificateReport:
-            made = work.report(journal, about)
+        def report(certificates: Kept[Certificate]) -> CertificateReport:
+            made = certificate_report(certificates, about, total=job.total)
             if folder is not None:
                 write_json(folder / REPORT, made.to_dict())
             return made
 
-        try:
-            tell(work.progress)
-            todo = [items[number].own for number in left]
-            for number, found in certifier.with_seed(drawn).certify(todo):
-                work.keep(journal, left[number], completed(found, items[left[number]]))
-                tell(work.progress)
-        except (KeyboardInterrupt, UserError):
-            if folder is not None and work.progress.done:
-                report()
-            raise
-        return report()
+        def tell() -> None:
+            if on_progress:
+                on_progress(tally.progress)
+
+        return job.run(
+            journal,
+            executor,
+            spec,
+            decode=Certificate.from_dict,
+            report=report,
+            take=tally.take,
+            tell=tell,
+        )
 
 
 def _opened(

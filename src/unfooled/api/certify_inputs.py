@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unfooled.api.certify_work import Item, refused_row
+from unfooled.api.certify_job import Item, refused_row
 from unfooled.api.load_inputs import load_inputs
 from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError

@@ -150,7 +150,7 @@ def _attack(folder: Path, predictor: Any = None) -> Attack:
 
 
 def _certified(folder: Path) -> Certified:
-    from unfooled.api.certify_work import read_certificates
+    from unfooled.api.certify_job import read_certificates
     from unfooled.certificates.threats import THING, find_threat
 
     report = _whole(folder / CERTIFICATE, lambda: read_certificates(folder))

@@ -22,13 +22,19 @@ from unfooled.storage.provenance import recorded_command
 Tell = Callable[..., None]
 
 
-def run_cell(cell: Cell, tell: Tell, *, afresh: bool = False) -> None:
-    """Do the work of ``cell``; ``tell`` gets its progress; ``afresh`` replaces a failed training."""
+def run_cell(cell: Cell, tell: Tell, share: Mapping[str, Any], *, afresh: bool = False) -> None:
+    """Do the work of ``cell``.
+
+    ``tell`` gets its progress, ``share`` says who shares its inputs (``workers`` and ``ray``), ``afresh``
+    replaces a failed training.
+    """
     if cell.kind == "train":
         return _train(cell, afresh=afresh)
-    verbs = {"attack": _attack, "certify": _certify, "repeat": _repeat, "representations": _represent}
     with recorded_command(command_of(cell)):
-        verbs[cell.kind](cell, tell)
+        if cell.kind == "representations":
+            return _represent(cell)
+        verbs = {"attack": _attack, "certify": _certify, "repeat": _repeat}
+        verbs[cell.kind](cell, {**_common(cell), "on_progress": tell, **share})
 
 
 def _train(cell: Cell, *, afresh: bool) -> None:
@@ -43,7 +49,7 @@ def _train(cell: Cell, *, afresh: bool) -> None:
     train(cell.run, overwrite=afresh and saved.is_file(), **values)
 
 
-def _attack(cell: Cell, tell: Tell) -> None:
+def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
     from unfooled.api.attack import attack
     from unfooled.attacks import Limits, make_recipe
     from unfooled.attacks.tools import Tools
@@ -56,8 +62,7 @@ def _attack(cell: Cell, tell: Tell) -> None:
         recipe=make_recipe(part.recipe, part.settings),
         limits=build(Limits, part.limits, owner="limits"),
         tools=build(Tools, part.tools, owner="tools"),
-        on_progress=tell,
-        **_common(cell),
+        **how,
     )
     counts: Mapping[str, int] = report.summary["counts"]
     if counts["error"] and counts["error"] + counts["refused"] == sum(counts.values()):
@@ -65,7 +70,7 @@ def _attack(cell: Cell, tell: Tell) -> None:
         raise UserError(f"The attack broke on every input. The first: {first}")
 
 
-def _certify(cell: Cell, tell: Tell) -> None:
+def _certify(cell: Cell, how: Mapping[str, Any]) -> None:
     from unfooled.api.certify import certify
 
     part = cell.part
@@ -77,20 +82,19 @@ def _certify(cell: Cell, tell: Tell) -> None:
         sampling=part.part(Sampling),
         bounds=part.bounds,
         reading=part.part(Reading),
-        on_progress=tell,
-        **_common(cell),
+        **how,
     )
 
 
-def _repeat(cell: Cell, tell: Tell) -> None:
+def _repeat(cell: Cell, how: Mapping[str, Any]) -> None:
     from unfooled.api.repeat import repeat
 
     part = cell.part
     assert isinstance(part, RepeatPlan)
-    repeat(cell.run, repeats=part.repeats, limit=part.limit, on_progress=tell, **_common(cell))
+    repeat(cell.run, repeats=part.repeats, limit=part.limit, **how)
 
 
-def _represent(cell: Cell, tell: Tell) -> None:
+def _represent(cell: Cell) -> None:
     from unfooled.api.represent import represent
 
     part = cell.part

@@ -23,6 +23,7 @@ from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
 from unfooled.records.documents import BenchmarkReport
 from unfooled.storage.provenance import command
+from unfooled.work.executor import make_executor
 
 PLAN = "plan.yaml"
 REPORT = "report.html"
@@ -46,6 +47,8 @@ def benchmark(
     scale: float = 1.0,
     variables: Mapping[str, Any] | None = None,
     dry_run: bool = False,
+    workers: int | None = None,
+    ray: str | None = None,
     on_cell: Callable[[Cell, Sequence[Mapping[str, Any]]], None] | None = None,
     watch: Watch | None = None,
 ) -> BenchmarkReport:
@@ -53,13 +56,16 @@ def benchmark(
 
     Returns the state of every cell (``cells``), how many there are of each (``counts``), the figures as a
     table (``rows``) and the page (``report``); Ctrl-C raises :class:`Stopped` with the same. ``scale`` makes
-    all sizes smaller; ``dry_run`` checks everything and runs nothing. ``on_cell`` is called before and after
-    each cell with all records; ``watch`` gives the function that hears of the progress within one.
+    all sizes smaller; ``dry_run`` checks everything and runs nothing. ``workers`` processes, or the Ray
+    cluster at ``ray``, share the inputs of each attack, certification and repeat; cells run in order.
+    ``on_cell`` is called before and after each cell with all records; ``watch`` gives the function that hears
+    of the progress within one.
 
     >>> benchmark(preset="quick")["counts"]
     """
     if not 0 < scale <= 1:
         raise UsageError(f"--scale must be above 0 and at most 1, got {scale}.")
+    make_executor(workers, ray)
     chosen = plan if isinstance(plan, Plan) else read_plan(plan, preset=preset, variables=variables)
     folder = Path("runs") / chosen.name if out is None else Path(out)
     _check_folder(folder)
@@ -78,16 +84,19 @@ def benchmark(
         text = yaml.safe_dump(chosen.to_dict(), sort_keys=False, allow_unicode=True, width=110)
         write_text(folder / PLAN, text)
         state.save()
+        share = {"workers": workers, "ray": ray}
         try:
             for cell in cells:
                 if state.records[cell.name]["status"] != "done":
-                    _run(cell, state, on_cell or _ignore, watch or (lambda _: nullcontext(_ignore)))
+                    _run(cell, state, on_cell or _ignore, watch or (lambda _: nullcontext(_ignore)), share)
         except KeyboardInterrupt:
             raise Stopped(_result(state, cells, report=True)) from None
         return _result(state, cells, report=True)
 
 
-def _run(cell: Cell, state: State, on_cell: Callable[..., None], watch: Watch) -> None:
+def _run(
+    cell: Cell, state: State, on_cell: Callable[..., None], watch: Watch, share: Mapping[str, Any]
+) -> None:
     record = state.records[cell.name]
     blocking = [name for name in cell.needs if state.records[name]["status"] != "done"]
     if blocking:
@@ -104,7 +113,7 @@ def _run(cell: Cell, state: State, on_cell: Callable[..., None], watch: Watch) -
 
     try:
         with watch(cell) as tell:
-            run_cell(cell, tell, afresh=bool(record.get("afresh")))
+            run_cell(cell, tell, share, afresh=bool(record.get("afresh")))
     except KeyboardInterrupt:
         ended("pending", "interrupted; goes on from where it was")
         raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unfooled.cli import options
 from unfooled.cli.console import JsonOption, command_line, err, print_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def benchmark(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the plan and list its cells; run nothing.")
     ] = False,
+    workers: options.Workers = None,
+    ray: options.Ray = None,
     list_: Annotated[bool, typer.Option("--list", help="List the presets, then leave.")] = False,
     json_: JsonOption = False,
 ) -> None:
@@ -64,6 +67,8 @@ def benchmark(
                 scale=scale,
                 variables=variables,
                 dry_run=dry_run,
+                workers=workers,
+                ray=ray,
                 on_cell=announcer.cell,
                 watch=announcer.watch,
             )

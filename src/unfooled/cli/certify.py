@@ -33,6 +33,8 @@ def certify(
     reading: dict[str, Any],
     seed: own.Seed = 0,
     device: attack_options.Device = "auto",
+    workers: options.Workers = None,
+    ray: options.Ray = None,
     out_: own.Out = None,
     show: own.Show = 0,
     json_: JsonOption = False,
@@ -66,6 +68,8 @@ def certify(
             predictor=options.predictor_choice(predictor, predictor_set),
             seed=None if seed < 0 else seed,
             device=device,
+            workers=workers,
+            ray=ray,
             out=out_,
             on_progress=on_progress,
         )

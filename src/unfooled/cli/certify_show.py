@@ -10,8 +10,9 @@ from unfooled.certificates.threats import rounded_down
 from unfooled.cli.console import err, out
 
 if TYPE_CHECKING:
-    from unfooled.api.certify_work import CertificateReport, CertifyProgress
+    from unfooled.api.certify_job import CertifyProgress
     from unfooled.records.certificate import Certificate
+    from unfooled.records.certificate_report import CertificateReport
 
 LINES = 8
 """Points of the curve that are shown."""
