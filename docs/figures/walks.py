@@ -52,16 +52,18 @@ def files_of(verb: Callable[[], Any]) -> list[str]:
 def walks(folder: Path) -> dict[str, list[str]]:
     """The files per verb, on a tiny model that reads reviews."""
     from tiny_runs import write_inputs
+    from unfooled.certificates.sampling import Sampling
 
     torch.set_num_threads(1)
     inputs = write_inputs(folder)
     run = folder / "run"
     trained = files_of(lambda: unfooled.train(run, defence="random-mask", epochs=1, **inputs))
     classifier = unfooled.load(run)
-    predicted = files_of(lambda: classifier.predict(["the film is good"]))
+    predicted = files_of(lambda: unfooled.predict(classifier, ["the film is good"]))
     unfooled.attack(run, recipe="textfooler", limit=1, out=folder / "warm")
     attacked = files_of(lambda: unfooled.attack(run, recipe="textfooler", limit=4))
-    certified = files_of(lambda: unfooled.certify(run, ["the film is good"], threat="words", n=200))
+    few = Sampling(n=200)
+    certified = files_of(lambda: unfooled.certify(run, ["the film is good"], threat="words", sampling=few))
     reported = files_of(lambda: unfooled.report(run, out=folder / "report.html"))
     return {
         "train": trained,
