@@ -193,6 +193,7 @@ MAY_NAME_TEXTS = {
     "api/load.py",
     "api/train.py",
     "api/represent.py",
+    "training/fit.py",
     "attacks/victims/ours.py",
     "predictors/smoothing/certified_masked.py",
     "predictors/smoothing/word_tokens.py",

@@ -21,7 +21,11 @@ def toy_trainer(folder: Path) -> SessionTrainer:
         output_dir=str(folder), use_cpu=True, weight_decay=0.5, report_to=[], disable_tqdm=True
     )
     return SessionTrainer(
-        begin(Toy(), model, data), dev_accuracy=lambda: 0.0, args=arguments, processing_class=model.tokenizer
+        begin(Toy(), model, data),
+        metric="accuracy",
+        dev_score=lambda: 0.0,
+        args=arguments,
+        processing_class=model.tokenizer,
     )
 
 

@@ -154,7 +154,7 @@ def _report(
     varies = classifier.predictor.randomised
     results = list(results)
     answers = [result["answers"] for result in results] * (1 if varies else repeats)
-    statistics = repeat_statistics(inputs.labels, answers, classifier.labels)
+    statistics = repeat_statistics(inputs.labels, answers, classifier.labels, score=classifier.metric.score)
     for one, row in zip(statistics["per_input"], inputs.rows, strict=True):
         one["row"] = row
     about = {

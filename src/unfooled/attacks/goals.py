@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from unfooled.attacks.victim import Answer
+from unfooled.records.metric import ACCURACY, Metric
 
 GoalName = Literal["fickle", "obstinate"]
 
@@ -23,9 +24,10 @@ class Fickle:
     """The meaning stays, the label must change to a wrong one. An abstention is not a wrong label."""
 
     truth: int
+    metric: Metric = ACCURACY
 
     def reached(self, answer: Answer) -> bool:
-        return not answer.abstained and answer.label != self.truth
+        return not answer.abstained and not self.metric.right(answer.label, self.truth)
 
     def score(self, answer: Answer) -> float:
         return 1.0 - answer.scores[self.truth]
@@ -44,5 +46,5 @@ class Obstinate:
         return answer.scores[self.original]
 
 
-def make_goal(name: GoalName, *, truth: int, original: int) -> Goal:
-    return Fickle(truth) if name == "fickle" else Obstinate(original)
+def make_goal(name: GoalName, *, truth: int, original: int, metric: Metric = ACCURACY) -> Goal:
+    return Fickle(truth, metric) if name == "fickle" else Obstinate(original)

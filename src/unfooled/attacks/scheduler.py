@@ -19,6 +19,7 @@ from unfooled.attacks.limits import Limits
 from unfooled.attacks.parts.validity import validity
 from unfooled.attacks.recipe import Recipe
 from unfooled.errors import UsageError, UserError
+from unfooled.records.metric import ACCURACY
 from unfooled.records.outcome import Outcome, Status
 from unfooled.words.document import Document
 
@@ -135,7 +136,7 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
         first = yield from attempt.ask_original()
         if wrong := _wrong_label(attempt.example.label, classes=len(first.scores)):
             return _outcome(attempt, "refused", message=wrong)
-        if first.abstained or first.label != attempt.example.label:
+        if first.abstained or not ACCURACY.right(first.label, attempt.example.label):
             return _outcome(attempt, "skipped")
         attempt.goal = make_goal(recipe.goal, truth=attempt.example.label, original=first.label)
         try:

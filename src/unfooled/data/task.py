@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from unfooled.data.rows import Splits
+from unfooled.records.metric import METRICS, Truth
 
 Kind = Literal["single", "pair", "qa", "image"]
 Reader = Callable[[Path], Splits]
@@ -30,6 +31,11 @@ class Task:
     mean_words: float
     """Mean number of words of an input (both texts of a pair together)."""
     metric: str = "accuracy"
+    """How answers are scored, by name (see :data:`~unfooled.records.metric.METRICS`)."""
     asset: str | Path | None = None
     """Where its rows are: the name of an asset, or the folder that a package of its own brings along."""
     read: Reader | None = field(default=None, repr=False, compare=False)
+
+    def score(self, answer: Truth, truth: Truth) -> float:
+        """How good an answer is, from 0 to 1."""
+        return METRICS.choose(self.metric).score(answer, truth)

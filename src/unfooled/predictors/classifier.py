@@ -19,6 +19,7 @@ from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Model, Unreadable
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
+from unfooled.records.metric import ACCURACY, METRICS, Metric
 from unfooled.records.prediction import Prediction
 from unfooled.records.predictions import Predictions
 
@@ -75,6 +76,11 @@ class Classifier:
     @property
     def takes_pairs(self) -> bool:
         return self.task.get("kind") == "pair"
+
+    @property
+    def metric(self) -> Metric:
+        """How the task scores answers."""
+        return METRICS.choose(str(self.task.get("metric", ACCURACY.name)))
 
     def identity(self) -> dict[str, Any]:
         """Which classifier it is: whatever its answers depend on."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from unfooled.records.metric import ACCURACY, Metric
+
 COUNTED = ("words", "edits")
 """Units of radii that count changes."""
 CERTIFIED = "certified"
@@ -80,6 +82,6 @@ class Certificate:
         values["antonym_examples"] = tuple((a, b) for a, b in values["antonym_examples"])
         return cls(**values)
 
-    def with_truth(self, truth: str) -> Certificate:
-        correct = self.label == truth if self.status != REFUSED else None
+    def with_truth(self, truth: str, metric: Metric = ACCURACY) -> Certificate:
+        correct = metric.right(self.label, truth) if self.status != REFUSED else None
         return replace(self, truth=truth, correct=correct)

@@ -1,4 +1,4 @@
-"""Wilson intervals for the proportions in reports. Certificates rest on ``unfooled.statistics.confidence``.
+"""Intervals of proportions and means in reports. Certificates rest on ``unfooled.statistics.confidence``.
 
 The one-sided bounds there are not SciPy's: they are vectorised over many inputs and rounded to the safe side,
 which ``binomtest`` does not promise.
@@ -6,6 +6,8 @@ which ``binomtest`` does not promise.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +25,21 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
         return 0.0, 1.0
     interval = binomtest(int(successes), int(n)).proportion_ci(confidence, method="wilson")
     return float(interval.low), float(interval.high)
+
+
+def mean_interval(scores: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a mean of scores between 0 and 1: Wilson's if all are 0 or 1, else Student's t."""
+    from scipy.stats import t
+
+    n = len(scores)
+    if all(score in (0, 1) for score in scores):
+        return wilson(round(sum(scores)), n, confidence)
+    if n < 2:
+        return 0.0, 1.0
+    mean = math.fsum(scores) / n
+    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (n - 1) / n)
+    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * spread
+    return max(0.0, mean - reach), min(1.0, mean + reach)
 
 
 def rate(count: int, n: int) -> dict[str, Any]:

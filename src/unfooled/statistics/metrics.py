@@ -1,11 +1,11 @@
-"""Clean metrics of a classifier from its decisions: accuracy with its interval, macro F1, confusion, cost."""
+"""Clean metrics of a classifier from its decisions: the task's metric with its interval, macro F1, cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from unfooled.statistics.intervals import wilson
+from unfooled.statistics.intervals import mean_interval
 
 
 def classification_metrics(
@@ -15,22 +15,28 @@ def classification_metrics(
     *,
     abstained: Sequence[bool] | None = None,
     forwards: Sequence[int] | None = None,
+    metric: str = "accuracy",
+    score: Callable[[int, int], float] = lambda answer, truth: float(answer == truth),
 ) -> dict[str, Any]:
-    """Accuracy (an abstention is not a correct answer), its 95 % Wilson interval, macro F1, confusion."""
+    """The mean ``score(answer, truth)`` as ``metric`` with its 95 % interval, macro F1, confusion.
+
+    An abstention scores 0: it is not a correct answer.
+    """
     if len(truth) != len(predicted):
         raise ValueError(f"{len(truth)} labels but {len(predicted)} predictions")
     n = len(truth)
     silent = list(abstained) if abstained is not None else [False] * n
     confusion = [[0] * len(labels) for _ in labels]
-    correct = 0
+    scores = []
     for gold, guess, quiet in zip(truth, predicted, silent, strict=True):
+        scores.append(0.0 if quiet else score(guess, gold))
         if not quiet:
             confusion[gold][guess] += 1
-            correct += gold == guess
     result: dict[str, Any] = {
         "examples": n,
-        "accuracy": correct / n if n else 0.0,
-        "accuracy_interval": list(wilson(correct, n)),
+        "metric": metric,
+        metric: sum(scores) / n if n else 0.0,
+        f"{metric}_interval": list(mean_interval(scores)),
         "macro_f1": _macro_f1(confusion, [list(truth).count(index) for index in range(len(labels))]),
         "confusion": confusion,
         "labels": list(labels),

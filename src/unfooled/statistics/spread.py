@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from unfooled.statistics.intervals import wilson
+from unfooled.statistics.intervals import mean_interval, wilson
 
 ABSTAINED = -1
 """The answer of a predictor that abstained."""
@@ -45,32 +45,42 @@ def histogram(values: Sequence[float], bins: int = 10) -> list[tuple[float, floa
 
 
 def repeat_statistics(
-    truth: Sequence[int], repeats: Sequence[Sequence[int]], labels: Sequence[str]
+    truth: Sequence[int],
+    repeats: Sequence[Sequence[int]],
+    labels: Sequence[str],
+    *,
+    score: Callable[[int, int], float] = lambda answer, truth: float(answer == truth),
 ) -> dict[str, Any]:
     """What repeated evaluations of the same inputs say; ``repeats[r][i]`` is answer r of input i.
 
-    The agreement of an input is the share of its most frequent answer. An abstention is an answer of its
-    own, and never a correct one. The interval of ``majority_accuracy`` is for other inputs of the same
-    kind (Wilson, 95 %); ``accuracy`` is about these inputs under other noise.
+    Accuracies are means of ``score(answer, truth)``. The agreement of an input is the share of its most
+    frequent answer. An abstention is an answer of its own, and never a correct one. The interval of
+    ``majority_accuracy`` is for other inputs of the same kind (95 %); ``accuracy`` is about these inputs
+    under other noise.
     """
     if not truth or not repeats:
         raise ValueError("there must be at least one input and one repeat")
     n = len(truth)
-    accuracies = [
-        sum(gold == answer for gold, answer in zip(truth, answers, strict=True)) / n for answers in repeats
-    ]
+
+    def scored(answers: Sequence[int]) -> list[float]:
+        return [
+            0.0 if answer == ABSTAINED else score(answer, gold)
+            for gold, answer in zip(truth, answers, strict=True)
+        ]
+
+    accuracies = [sum(scored(answers)) / n for answers in repeats]
     counts = [Counter(answers[index] for answers in repeats) for index in range(n)]
     changed = sum(len(counted) > 1 for counted in counts)
     # Ties go to the lower class, as in a vote.
     majority = [min(counted, key=lambda answer: (-counted[answer], answer)) for counted in counts]
-    right = sum(gold == answer for gold, answer in zip(truth, majority, strict=True))
+    right = scored(majority)
     agreements = [max(counted.values()) / len(repeats) for counted in counts]
     return {
         "inputs": n,
         "repeats": len(repeats),
         "accuracy": spread(accuracies),
-        "majority_accuracy": right / n,
-        "majority_accuracy_interval": list(wilson(right, n)),
+        "majority_accuracy": sum(right) / n,
+        "majority_accuracy_interval": list(mean_interval(right)),
         "changed": changed,
         "changed_share": changed / n,
         "changed_interval": list(wilson(changed, n)),

@@ -21,7 +21,8 @@ def model_card(name: str, config: dict[str, Any], metrics: dict[str, Any], label
     )
     source = config["task"] or config["data"]
     test = metrics["test"]
-    low, high = test["accuracy_interval"]
+    metric = test.get("metric", "accuracy")
+    low, high = test[f"{metric}_interval"]
     given = yaml.safe_dump({k: v for k, v in config.items() if v not in (None, {})}, sort_keys=False)
     return f"""---
 {header}---
@@ -32,8 +33,8 @@ A text classifier trained with unfooled {__version__}: defence
 
 | measure | value |
 | --- | --- |
-| test accuracy | {test["accuracy"]:.4f} (95 % interval {low:.4f} to {high:.4f}, {test["examples"]} texts) |
-| dev accuracy | {metrics["dev"]["accuracy"]:.4f} ({metrics["dev"]["examples"]} texts) |
+| test {metric} | {test[metric]:.4f} (95 % interval {low:.4f} to {high:.4f}, {test["examples"]} texts) |
+| dev {metric} | {metrics["dev"][metric]:.4f} ({metrics["dev"]["examples"]} texts) |
 | training time | {metrics["train"]["seconds"]:.0f} s |
 
 ## Use

@@ -65,8 +65,9 @@ def _measured(folder: Path, metrics: Any) -> Run:
     labels = tuple(str(label) for label in test["labels"])
     if not labels or len(confusion) != len(labels) or any(len(row) != len(labels) for row in confusion):
         raise ValueError("the confusion matrix does not fit the labels")
-    low, high = (float(bound) for bound in test["accuracy_interval"])
-    accuracy, examples = float(test["accuracy"]), int(test["examples"])
+    metric = str(test.get("metric", "accuracy"))
+    low, high = (float(bound) for bound in test[f"{metric}_interval"])
+    accuracy, examples = float(test[metric]), int(test["examples"])
     if examples < 1 or not 0 <= low <= accuracy <= high <= 1:
         raise ValueError("accuracy, interval and number of examples do not fit together")
     return Run(
@@ -112,7 +113,8 @@ def _with_curves(run: Run, history: Any) -> Run:
     def curve(name: str) -> Points:
         return tuple((float(row["epoch"]), float(row[name])) for row in history if name in row)
 
-    return replace(run, losses=curve("loss"), dev=curve("eval_accuracy"))
+    scores = [name for row in history for name in row if name.startswith("eval_")]
+    return replace(run, losses=curve("loss"), dev=curve(scores[0]) if scores else ())
 
 
 def _samples(text: str) -> tuple[Sample, ...]:

@@ -62,7 +62,7 @@ def prepare(config: TrainConfig) -> Prepared:
         labels=task.labels,
         defence=config.defence,
         settings=settings_of(defence),
-        task={"name": task.name, "kind": task.kind},
+        task={"name": task.name, "kind": task.kind, "metric": task.metric},
     )
     return Prepared(config, splits, defence, model, classifier)
 
@@ -80,7 +80,8 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, Any]:
     bar = ProgressBar(shown=arguments.process_index == 0)
     trainer = SessionTrainer(
         session,
-        dev_accuracy=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)["accuracy"]),
+        metric=splits.task.metric,
+        dev_score=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)[splits.task.metric]),
         args=arguments,
         processing_class=model.tokenizer,
         eval_dataset=splits.dev,
@@ -129,6 +130,8 @@ def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], 
         classifier.labels,
         abstained=[decision.abstained for decision in decisions],
         forwards=[decision.forwards for decision in decisions],
+        metric=classifier.metric.name,
+        score=classifier.metric.score,
     )
     return metrics | {"seconds": time.perf_counter() - started}
 
@@ -167,7 +170,7 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
         save_strategy="epoch",
         save_total_limit=1,
         load_best_model_at_end=True,
-        metric_for_best_model="accuracy",
+        metric_for_best_model=prepared.splits.task.metric,
         logging_steps=25,
         report_to=["tensorboard"],
         remove_unused_columns=False,

@@ -1,4 +1,4 @@
-"""A progress bar of training: steps, time left, the latest loss and dev accuracy."""
+"""A progress bar of training: steps, time left, the latest loss and dev score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from transformers import TrainerCallback
 
 
 class ProgressBar(TrainerCallback):
-    """A rich progress bar on stderr with the latest loss and dev accuracy."""
+    """A rich progress bar on stderr with the latest loss and dev score."""
 
     def __init__(self, *, shown: bool = True) -> None:
         from rich.console import Console
@@ -35,16 +35,18 @@ class ProgressBar(TrainerCallback):
         self._progress.update(self._task, completed=state.global_step, total=state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        for name, shown in (("loss", "loss"), ("eval_accuracy", "dev accuracy")):
-            if logs and name in logs:
-                self._note[shown] = f"{shown} {float(logs[name]):.3f}"
+        for name, value in (logs or {}).items():
+            shown = name.replace("eval_", "dev ") if name.startswith("eval_") else name
+            if name == "loss" or name.startswith("eval_"):
+                self._note[shown] = f"{shown} {float(value):.3f}"
         self._progress.update(self._task, note="  ".join(self._note.values()))
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
         if metrics and not self._progress.disable and not self._progress.console.is_terminal:
-            self._progress.console.print(
-                f"epoch {state.epoch or 0:.2f}: dev accuracy {metrics['eval_accuracy']:.4f}"
+            told = ", ".join(
+                f"{name.replace('eval_', 'dev ')} {value:.4f}" for name, value in metrics.items()
             )
+            self._progress.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._progress.stop()

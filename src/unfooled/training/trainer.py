@@ -4,7 +4,7 @@ The optimiser, the checkpoints and distributed training see one module, :class:`
 session's own modules. Every pass that is differentiated is called through it, so that gradients are averaged
 over processes whatever the method computes. Epochs may differ in length (``Session.on_epoch``): the learning
 rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. Checkpoints are
-written at the end of epochs. The epoch that is kept is the one with the best dev accuracy *as deployed*.
+written at the end of epochs. The epoch that is kept is the one with the best dev score *as deployed*.
 """
 
 from __future__ import annotations
@@ -79,9 +79,11 @@ class EpochOrder(Sampler[int]):
 class SessionTrainer(Trainer):
     """Trains the model of a session with its steps."""
 
-    def __init__(self, session: Session, *, dev_accuracy: Callable[[], float], **kwargs: Any) -> None:
+    def __init__(
+        self, session: Session, *, metric: str, dev_score: Callable[[], float], **kwargs: Any
+    ) -> None:
         self._session = session
-        self._dev_accuracy = dev_accuracy
+        self._metric, self._dev_score = metric, dev_score
         self._original = session.training.data
         self._data = EpochData(self._original)
         self._trained = Trained(session)
@@ -182,7 +184,7 @@ class SessionTrainer(Trainer):
         training = self._trained.training
         self._trained.eval()
         with torch.no_grad():
-            metrics = {f"{metric_key_prefix}_accuracy": self._dev_accuracy()}
+            metrics = {f"{metric_key_prefix}_{self._metric}": self._dev_score()}
         self._trained.train(training)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

@@ -1,0 +1,37 @@
+"""How good answers are: a metric scores each answer against the truth; its mean carries an interval.
+
+A task names its metric, and training, repeated evaluation, attacks and certificates ask it whether an answer
+is right. For classification an answer is right or wrong (``accuracy``); other tasks may have other answers
+and truths, such as spans of text, and scores in between. Other packages add metrics by the entry point
+``unfooled.metrics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from unfooled.registry import Registry
+
+Truth = Hashable
+"""What a right answer is: a class for classification."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """``score(answer, truth)`` lies between 0 and 1; 1 is right."""
+
+    name: str
+    score: Callable[[Truth, Truth], float]
+
+    def right(self, answer: Truth, truth: Truth) -> bool:
+        return self.score(answer, truth) >= 1.0
+
+
+def exact(answer: Truth, truth: Truth) -> float:
+    """1 if the answer is the truth, else 0."""
+    return float(answer == truth)
+
+
+ACCURACY = Metric("accuracy", exact)
+METRICS: Registry[Metric] = Registry("metric", (ACCURACY,), needs=("score",))
