@@ -25,7 +25,7 @@ from unfooled.statistics.drift import Array, drift, fit_plane
 from unfooled.storage.provenance import command, versions
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded, TextModel
+    from unfooled.models import Encoded, Model
     from unfooled.predictors import Classifier
     from unfooled.records.outcome import Outcome
 
@@ -165,7 +165,7 @@ def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, 
     return dict(zip(distinct, found, strict=True)), "mean of tokens" if mean else "first token"
 
 
-def _forward(text: TextModel, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
+def _forward(text: Model, encoded: Sequence[Encoded], *, mean: bool) -> list[list[Array]]:
     import torch
 
     from unfooled.hub.batches import balanced, map_by_length

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from unfooled.defences.session import Session, Training
-from unfooled.models import Batch, Encoded, TextModel
+from unfooled.models import Batch, Encoded, Model
 from unfooled.predictors import Predictor
 
 
@@ -39,7 +39,7 @@ class Defence(Protocol):
         """The name of its predictor."""
         ...
 
-    def resolved(self, model: TextModel) -> Defence:
+    def resolved(self, model: Model) -> Defence:
         """Defaults filled in for this model; what it cannot serve is refused, before any work."""
         ...
 
@@ -47,9 +47,9 @@ class Defence(Protocol):
         """Start training; called on a resolved defence."""
         ...
 
-    def predictor(self, model: TextModel) -> Predictor: ...
+    def predictor(self, model: Model) -> Predictor: ...
 
 
-def remade(model: TextModel, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
+def remade(model: Model, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
     """A batch of other inputs with the same labels: for defences that change words (``Batch.encoded``)."""
     return replace(model.batch(encoded), labels=batch.labels)

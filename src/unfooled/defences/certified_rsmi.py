@@ -19,7 +19,7 @@ from torch import Tensor
 
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import masked_average
 from unfooled.predictors.smoothing.certified_masked import Calibration
@@ -55,7 +55,7 @@ class CertifiedRsmi:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, model: TextModel) -> CertifiedRsmi:
+    def resolved(self, model: Model) -> CertifiedRsmi:
         result = replace(self, sigma=default_sigma(model) if self.sigma is None else self.sigma)
         result.predictor(model).check(model)
         return result
@@ -63,9 +63,10 @@ class CertifiedRsmi:
     def begin(self, training: Training) -> CertifiedRsmiSession:
         return CertifiedRsmiSession(training, self)
 
-    def looks(self, model: TextModel, batch: Batch, share: float) -> Tensor:
+    def looks(self, model: Model, batch: Batch, share: float) -> Tensor:
         """The average of two fresh looks, masked; ``share`` of the noise and of the masked tokens."""
-        clean = model.start(batch)
+        text = as_text(model)
+        clean = text.start(batch)
         rows, tokens, width = clean.shape
         # The weights of the looks depend on σ₁ : σ₂ and the mask, so with a smaller σ they are the same.
         noise = share * torch.randn(rows, 2, tokens, width, dtype=clean.dtype, device=clean.device)
@@ -73,7 +74,7 @@ class CertifiedRsmi:
         model.module.eval()  # the mask is a measurement: without dropout
         try:
             return masked_average(
-                model,
+                text,
                 batch,
                 clean,
                 noise=noise * batch.mask[:, None, :, None],
@@ -84,7 +85,7 @@ class CertifiedRsmi:
         finally:
             model.module.train(training)
 
-    def predictor(self, model: TextModel) -> CertifiedMasked:
+    def predictor(self, model: Model) -> CertifiedMasked:
         assert self.sigma is not None
         return CertifiedMasked(
             sigma=self.sigma,

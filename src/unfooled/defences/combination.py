@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from unfooled.defences.base import Defence
 from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
 from unfooled.errors import UsageError
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model
 from unfooled.predictors import Plain, Predictor
 
 
@@ -70,13 +70,13 @@ class Combination:
         own = [part for part in self.parts if part.deployed_as != Plain.name]
         return (own or list(self.parts))[0]
 
-    def resolved(self, model: TextModel) -> Combination:
+    def resolved(self, model: Model) -> Combination:
         return Combination(tuple(part.resolved(model) for part in self.parts))
 
     def begin(self, training: Training) -> CombinedSession:
         return CombinedSession(training, self)
 
-    def predictor(self, model: TextModel) -> Predictor:
+    def predictor(self, model: Model) -> Predictor:
         return self._deployed.predictor(model)
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, FreshNoise, Noise, TextModel
+from unfooled.models import Batch, FreshNoise, Model, Noise
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors import Predictor, Vote
 from unfooled.settings import setting
@@ -43,7 +43,7 @@ class NoiseAugment:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self: Self, model: TextModel) -> Self:
+    def resolved(self: Self, model: Model) -> Self:
         sigma = default_sigma(model, self.kind) if self.sigma is None else self.sigma
         result = replace(self, sigma=sigma)
         result.predictor(model).check(model)
@@ -57,7 +57,7 @@ class NoiseAugment:
     def begin(self, training: Training) -> Session[Any]:
         return NoiseAugmentSession(training, self)
 
-    def predictor(self, model: TextModel) -> Predictor:
+    def predictor(self, model: Model) -> Predictor:
         assert self.sigma is not None
         return Vote(
             sigma=self.sigma,

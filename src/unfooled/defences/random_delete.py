@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.errors import UsageError
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model, as_text
 from unfooled.predictors.smoothing import RandomWordDelete, WordAssembler
 from unfooled.settings import setting
 
@@ -47,7 +47,7 @@ class RandomDelete:
     )
     votes: int = setting(100, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, model: TextModel) -> RandomDelete:
+    def resolved(self, model: Model) -> RandomDelete:
         self.predictor(model).check(model)
         if self.consistency and self.draws < 2:
             raise UsageError("consistency compares versions of a text: give draws=2 or more.")
@@ -56,7 +56,7 @@ class RandomDelete:
     def begin(self, training: Training) -> RandomDeleteSession:
         return RandomDeleteSession(training, self)
 
-    def predictor(self, model: TextModel) -> RandomWordDelete:
+    def predictor(self, model: Model) -> RandomWordDelete:
         return RandomWordDelete(rates=self.rates, bins=self.bins, votes=self.votes)
 
 
@@ -65,7 +65,7 @@ class RandomDeleteSession(Session[RandomDelete]):
 
     def __init__(self, training: Training, defence: RandomDelete) -> None:
         super().__init__(training, defence)
-        self._assembler = WordAssembler(self.model)
+        self._assembler = WordAssembler(as_text(self.model))
         self._predictor = defence.predictor(self.model)
 
     def loss(self, batch: Batch, step: Step) -> Losses:

@@ -14,7 +14,7 @@ import torch
 
 from unfooled.defences.base import remade
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import RandomWordMask
 from unfooled.predictors.smoothing import WordAssembler
 from unfooled.settings import setting
@@ -35,16 +35,16 @@ class RandomMask:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, model: TextModel) -> RandomMask:
+    def resolved(self, model: Model) -> RandomMask:
         self.predictor(model).check(model)
         return self
 
     def begin(self, training: Training) -> RandomMaskSession:
         return RandomMaskSession(training, self)
 
-    def masked(self, model: TextModel, batch: Batch) -> Batch:
+    def masked(self, model: Model, batch: Batch) -> Batch:
         """The batch with all but a few words of each text hidden."""
-        assembler = WordAssembler(model)
+        assembler = WordAssembler(as_text(model))
         predictor = self.predictor(model)
         shown = []
         for words in assembler.read([item.texts for item in batch.encoded]):
@@ -52,7 +52,7 @@ class RandomMask:
             shown.append(assembler.shown(words, set(order[: predictor.kept_words(len(words))])))
         return remade(model, batch, shown)
 
-    def predictor(self, model: TextModel) -> RandomWordMask:
+    def predictor(self, model: Model) -> RandomWordMask:
         return RandomWordMask(kept=self.kept, votes=self.votes)
 
 

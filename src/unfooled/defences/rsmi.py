@@ -20,7 +20,7 @@ from torch import Tensor
 
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, FreshNoise, Noise, Site, TextModel
+from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text
 from unfooled.predictors import Predictor, TwoStep
 from unfooled.predictors.saliency import rank_tokens
 from unfooled.predictors.tally import Output
@@ -86,22 +86,23 @@ class Rsmi:
     alpha: float = setting(0.98, "Level of the first stage's test (α)", at_least=0, at_most=1)
     output: Output = setting("vote", "vote or mean-logit")
 
-    def resolved(self, model: TextModel) -> Rsmi:
-        short = model.max_length <= SHORT_TEXT
-        family = _FAMILIES.get(model.module.config.model_type, BERT)
+    def resolved(self, model: Model) -> Rsmi:
+        text = as_text(model)
+        short = text.max_length <= SHORT_TEXT
+        family = _FAMILIES.get(text.module.config.model_type, BERT)
         defaults = SHORT if short else family
         masked = defaults.masked_tokens if self.masked_tokens is None else self.masked_tokens
         layers = self.noise_layers
         if layers is None:
-            count = min(defaults.noise_layers, model.depth)
-            first = model.depth - count
-            layers = tuple(range(first, model.depth)) if defaults.late else count
+            count = min(defaults.noise_layers, text.depth)
+            first = text.depth - count
+            layers = tuple(range(first, text.depth)) if defaults.late else count
         result = replace(
             self,
             sigma=defaults.sigma if self.sigma is None else self.sigma,
             masked_tokens=masked,
             warmup=defaults.warmup if self.warmup is None else self.warmup,
-            noise_layers=spread(layers, model.depth) if isinstance(layers, int) else layers,
+            noise_layers=spread(layers, text.depth) if isinstance(layers, int) else layers,
             candidates=2 * masked + 1 if self.candidates is None else self.candidates,
         )
         result.predictor(model).check(model)
@@ -110,7 +111,7 @@ class Rsmi:
     def begin(self, training: Training) -> RsmiSession:
         return RsmiSession(training, self)
 
-    def predictor(self, model: TextModel) -> Predictor:
+    def predictor(self, model: Model) -> Predictor:
         assert isinstance(self.noise_layers, tuple)
         assert self.sigma is not None and self.masked_tokens is not None and self.candidates is not None
         return TwoStep(
@@ -130,7 +131,7 @@ class RsmiSession(Session[Rsmi]):
     """Cross-entropy on the input masked at its most salient tokens, with noise."""
 
     def loss(self, batch: Batch, step: Step) -> Losses:
-        own, model = self.defence, self.model
+        own, model = self.defence, as_text(self.model)
         assert batch.labels is not None and isinstance(own.noise_layers, tuple)
         assert own.sigma is not None and own.masked_tokens is not None and own.warmup is not None
         share = risen(step, own.warmup)
@@ -147,7 +148,8 @@ class RsmiSession(Session[Rsmi]):
         model.module.train(training)
         ids = batch.ids
         if masked_tokens:
-            ids = _masked(model, batch, gradient, masked_tokens)
+            assert model.mask_token_id is not None
+            ids = _masked(model.mask_token_id, batch, gradient, masked_tokens)
         # (3) The training pass: embed(masked ids) + β·G, noise on.
         masked_batch = replace(batch, ids=ids)
         embeddings = model.embed(ids) + own.embedding_step * gradient
@@ -163,11 +165,10 @@ def spread(count: int, depth: int) -> tuple[int, ...]:
     return tuple(index * depth // count for index in range(count))
 
 
-def _masked(model: TextModel, batch: Batch, gradient: Tensor, count: int) -> Tensor:
+def _masked(mask_id: int, batch: Batch, gradient: Tensor, count: int) -> Tensor:
     """Token ids with the ``count`` most salient maskable tokens of each row replaced by the mask token."""
-    assert model.mask_token_id is not None
     ids = batch.ids.clone()
     for row, positions in enumerate(rank_tokens(gradient, batch.maskable, count)):
         if positions:
-            ids[row, torch.tensor(positions, device=ids.device)] = model.mask_token_id
+            ids[row, torch.tensor(positions, device=ids.device)] = mask_id
     return ids

@@ -14,7 +14,7 @@ import torch
 
 from unfooled.defences.base import remade
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import resampled
 from unfooled.settings import setting
@@ -40,14 +40,14 @@ class Safer:
     )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
-    def resolved(self, model: TextModel) -> Safer:
+    def resolved(self, model: Model) -> Safer:
         self.predictor(model).substitutes()  # made or read now, so that a bad table is refused early
         return self
 
     def begin(self, training: Training) -> SaferSession:
         return SaferSession(training, self)
 
-    def redrawn(self, model: TextModel, batch: Batch) -> Batch:
+    def redrawn(self, model: Model, batch: Batch) -> Batch:
         """The batch with every word of every text redrawn."""
         table = self.predictor(model).substitutes()
         stream = np.random.default_rng(int(torch.randint(2**62, ())))
@@ -56,9 +56,9 @@ class Safer:
             for item in batch.encoded
         ]
         pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
-        return remade(model, batch, model.encode([own[0] for own in texts], pairs))
+        return remade(model, batch, as_text(model).encode([own[0] for own in texts], pairs))
 
-    def predictor(self, model: TextModel) -> SynonymVote:
+    def predictor(self, model: Model) -> SynonymVote:
         return SynonymVote(
             table=self.table,
             min_cosine=self.min_cosine,

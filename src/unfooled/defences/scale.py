@@ -15,16 +15,16 @@ from typing import Any
 import torch
 
 from unfooled.defences.session import Step
-from unfooled.models import TextModel
+from unfooled.models import Model, as_text
 from unfooled.models.noise import NoiseKind
 
 SHARE = 0.16
 """σ by the distance of two random words."""
 
 
-def default_sigma(model: TextModel, kind: NoiseKind = "gaussian") -> float:
+def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
     """σ for this encoder's table in two digits; for Laplace noise λ = σ/√2, which has the same variance."""
-    table: Any = model.architecture.embeddings.weight
+    table: Any = as_text(model).architecture.embeddings.weight
     with torch.no_grad():
         spread = float(table.float().std()) * math.sqrt(2 * table.shape[1])
     sigma = SHARE * spread * (math.sqrt(0.5) if kind == "laplace" else 1.0)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
-from unfooled.models import Batch, Encoded, TextModel, mix
+from unfooled.models import Batch, Encoded, Model, mix
 
 D = TypeVar("D")
 
@@ -37,7 +37,7 @@ class TrainingData:
 class Training:
     """What a session begins with."""
 
-    model: TextModel
+    model: Model
     data: TrainingData
     """The training data as it was read, before any :meth:`Session.on_epoch`."""
     task: Task

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unfooled.defences.session import Session, Training
-from unfooled.models import TextModel
+from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
 
 
@@ -20,11 +20,11 @@ class Standard:
     certifies: ClassVar[tuple[str, ...]] = ()
     deployed_as: ClassVar[str] = "plain"
 
-    def resolved(self, model: TextModel) -> Standard:
+    def resolved(self, model: Model) -> Standard:
         return self
 
     def begin(self, training: Training) -> Session[Standard]:
         return Session(training, self)
 
-    def predictor(self, model: TextModel) -> Predictor:
+    def predictor(self, model: Model) -> Predictor:
         return Plain()
