@@ -132,6 +132,22 @@ def test_table_has_the_figures_of_the_files(finished: Path, plan: dict[str, Any]
     assert row["repeated"]["repeats"] == 2 and rows[0]["repeated"] is None
 
 
+@pytest.mark.full
+def test_workers_of_a_benchmark_measure_what_one_process_measures(
+    plan: dict[str, Any], finished: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(finished, tmp_path / "tiny")
+    attack = Path("runs") / RSMI / "attacks/swap"
+    shutil.rmtree(tmp_path / "tiny" / attack)
+    result = benchmark(plan, tmp_path / "tiny", workers=2)
+    assert result["counts"]["done"] == 8
+    mine, theirs = (
+        read(place / attack / "attack.json")["summary"] for place in (tmp_path / "tiny", finished)
+    )
+    for name in ("counts", "asr", "asr_verified", "queries", "forwards"):
+        assert mine[name] == theirs[name]
+
+
 def test_finished_cells_are_not_run_again(
     finished: Path, plan: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def test_ray_leaves_the_rows_of_this_process(run: Path, tmp_path: Path, expected
     assert certified(run, tmp_path, workers=2, ray="local") == expected
 
 
+@pytest.mark.full
 def test_groups_of_inputs_change_no_certificate(
     run: Path, tmp_path: Path, expected: dict[int, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

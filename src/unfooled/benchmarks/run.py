@@ -86,12 +86,24 @@ def benchmark(
         state.save()
         share = {"workers": workers, "ray": ray}
         try:
-            for cell in cells:
-                if state.records[cell.name]["status"] != "done":
-                    _run(cell, state, on_cell or _ignore, watch or (lambda _: nullcontext(_ignore)), share)
+            with _connected(ray, workers):
+                for cell in cells:
+                    if state.records[cell.name]["status"] != "done":
+                        _run(
+                            cell, state, on_cell or _ignore, watch or (lambda _: nullcontext(_ignore)), share
+                        )
         except KeyboardInterrupt:
             raise Stopped(_result(state, cells, report=True)) from None
         return _result(state, cells, report=True)
+
+
+def _connected(ray: str | None, workers: int | None) -> AbstractContextManager[Any]:
+    """One connection to Ray for all cells; starting it takes seconds."""
+    if ray is None:
+        return nullcontext()
+    from unfooled.work.ray_executor import connected
+
+    return connected(ray, workers)
 
 
 def _run(
