@@ -179,6 +179,7 @@ def test_names_of_another_package_appear_in_lists_and_suggestions(tmp_path: Path
     assert refused.returncode == 2 and "Did you mean 'amount'?" in refused.stderr
 
 
+@pytest.mark.full
 def test_a_broken_package_is_told_in_one_line_and_does_not_stop_a_command(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()

@@ -107,6 +107,7 @@ def wait_for(process: subprocess.Popen[bytes], journal: Path, count: int) -> Non
         time.sleep(0.005)
 
 
+@pytest.mark.full
 def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> None:
     journal = folder / "killed/journal.sqlite"
     finished: dict[int, str] = {}
@@ -136,6 +137,7 @@ def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> Non
     assert killed["counts"]["success"] > 5 and killed["counts"]["failed"] > 5
 
 
+@pytest.mark.full
 def test_killed_against_a_randomised_victim_it_ends_like_an_undisturbed_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def test_killed_against_a_randomised_victim_it_ends_like_an_undisturbed_run(
     assert len({one.fresh_successes for one in successes}) > 2, "the victim's noise is seen"
 
 
+@pytest.mark.full
 def test_interrupted_command_leaves_a_partial_report_and_code_130(folder: Path) -> None:
     process = started(folder, "out", 4)
     wait_for(process, folder / "out/journal.sqlite", 5)

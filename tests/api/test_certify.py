@@ -63,6 +63,7 @@ def test_the_verb_and_the_room_share_a_name(model: TextModel) -> None:
     assert unfooled.statistics.bounds is bounds  # type: ignore[attr-defined]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("predictor", "threat", "forwards"),
     [
@@ -100,6 +101,7 @@ def test_every_threat_gives_certificates_in_words(
             assert one.label is None and one.radius == 0 and "No promise" in one.sentence
 
 
+@pytest.mark.full
 def test_pairs_are_certified_and_their_words_counted_together(model: TextModel, table: str) -> None:
     second = list(TEXTS)[::-1]
     for predictor, threat in (
@@ -113,6 +115,7 @@ def test_pairs_are_certified_and_their_words_counted_together(model: TextModel, 
         assert all(len(one.texts) == 2 for one in report)
 
 
+@pytest.mark.full
 def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

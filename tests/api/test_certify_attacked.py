@@ -115,6 +115,7 @@ class Majority(ClassifierVictim):
         return found
 
 
+@pytest.mark.full
 def test_certified_words_hold(model: TextModel) -> None:
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
     report = certify(
@@ -173,6 +174,7 @@ class Recording(ClassifierVictim):
         return super().answers(asked)
 
 
+@pytest.mark.full
 def test_a_ball_read_as_words_holds(near: Path) -> None:
     model = Adding.make()
     clf = Classifier(model, Vote(sigma=1.3, noise_layers=("embeddings",), votes=25), labels=["down", "up"])

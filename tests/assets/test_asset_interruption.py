@@ -34,6 +34,7 @@ def start(cache: Path, index: Index, tmp_path: Path) -> Callable[[], subprocess.
     return lambda: start_python(script, stdout=subprocess.PIPE)
 
 
+@pytest.mark.full
 def test_processes_at_once_download_once_and_all_find_it(
     start: Callable[[], subprocess.Popen[bytes]], index: Index
 ) -> None:
@@ -59,6 +60,7 @@ def interrupted(process: subprocess.Popen[bytes], index: Index, number: signal.S
     index.go_on.set()
 
 
+@pytest.mark.full
 def test_killed_process_leaves_nothing_placed_and_the_next_one_sweeps_up(
     start: Callable[[], subprocess.Popen[bytes]], index: Index, cache: Path, tmp_path: Path
 ) -> None:
@@ -72,6 +74,7 @@ def test_killed_process_leaves_nothing_placed_and_the_next_one_sweeps_up(
     assert list((cache / "staging").iterdir()) == []
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_nothing_behind(
     start: Callable[[], subprocess.Popen[bytes]], index: Index, cache: Path
 ) -> None:

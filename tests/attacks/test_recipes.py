@@ -151,6 +151,7 @@ def test_the_budget_is_kept(name: str, budget: int) -> None:
             assert outcome.queries == budget
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", RECIPES)
 def test_memory_is_bounded_by_the_budget_however_long_the_text_is(name: str) -> None:
     text = "gorgeous film , it is a long story " * 80

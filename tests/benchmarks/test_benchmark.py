@@ -100,6 +100,7 @@ def test_every_cell_leaves_its_file_where_the_run_keeps_it(finished: Path) -> No
     assert all(one["seconds"] > 0 and one["message"] == "" for one in state["cells"])
 
 
+@pytest.mark.full
 def test_plan_is_kept_as_it_was_run(finished: Path, plan: dict[str, Any]) -> None:
     kept = yaml.safe_load((finished / "plan.yaml").read_text(encoding="utf-8"))
     assert make_plan(kept) == make_plan(plan)
@@ -234,6 +235,7 @@ def test_killed_benchmark_goes_on_and_ends_as_an_undisturbed_one(
         }
 
 
+@pytest.mark.full
 def test_interrupt_leaves_a_page_and_goes_on_from_the_checkpoint(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_interrupt_leaves_a_page_and_goes_on_from_the_checkpoint(
     assert read(tmp_path / "tiny/runs" / RSMI / "metrics.json")["train"]["resumed"]
 
 
+@pytest.mark.full
 def test_failing_cell_stops_no_other_and_is_tried_again(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +313,7 @@ def test_attack_that_breaks_on_every_input_is_a_failure(
     assert "broke on every input" in found["message"] and "boom" in found["message"]
 
 
+@pytest.mark.full
 def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

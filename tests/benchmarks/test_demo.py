@@ -94,6 +94,7 @@ def trained(done: list[Cell]) -> list[str]:
     return [cell.defence for cell in done if cell.kind == "train"]
 
 
+@pytest.mark.full
 def test_models_are_trained_attacked_certified_and_shown_on_one_page(
     tmp_path: Path, done: list[Cell]
 ) -> None:
@@ -111,6 +112,7 @@ def test_models_are_trained_attacked_certified_and_shown_on_one_page(
     assert set(result.attacks) == {"standard", "rsmi"} and set(result.certificates) == {"random-mask"}
 
 
+@pytest.mark.full
 def test_the_others_start_from_the_plain_model_and_rsmi_hides_no_scores(
     tmp_path: Path, done: list[Cell]
 ) -> None:
@@ -122,6 +124,7 @@ def test_the_others_start_from_the_plain_model_and_rsmi_hides_no_scores(
             assert cell.predictor == ({"output": "mean-logit"} if cell.defence == "rsmi" else {})
 
 
+@pytest.mark.full
 def test_finished_parts_are_used_as_they_are(tmp_path: Path, done: list[Cell]) -> None:
     first = demo(tmp_path)
     count = len(done)
@@ -149,6 +152,7 @@ def test_interrupted_demo_goes_on_with_what_is_missing(
     assert (done[1].run / "predictions.jsonl").is_file()
 
 
+@pytest.mark.full
 def test_a_failed_part_is_told_and_the_others_are_kept(
     tmp_path: Path, done: list[Cell], monkeypatch: pytest.MonkeyPatch
 ) -> None:

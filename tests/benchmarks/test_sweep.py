@@ -65,6 +65,7 @@ def as_options(base: dict[str, Any]) -> list[str]:
     return options
 
 
+@pytest.mark.full
 def test_every_cell_is_a_finished_run_in_a_readable_folder(swept: Path) -> None:
     names = {f"reviews-rsmi,sigma={sigma}-s{seed}" for sigma in (0.1, 0.4) for seed in SEEDS}
     assert {path.name for path in (swept / "runs").iterdir()} == names
@@ -135,6 +136,7 @@ def test_finished_cell_of_another_configuration_is_refused_not_reused(
         sweep(swept, grid=GRID, seeds=SEEDS, train={**base, "epochs": 2.0, "lr": 1e-4})
 
 
+@pytest.mark.full
 def test_interrupted_sweep_leaves_a_table_and_goes_on_from_the_checkpoint(
     base: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +164,7 @@ def test_interrupted_sweep_leaves_a_table_and_goes_on_from_the_checkpoint(
     assert resumed == {1e-3: False, 2e-3: True}
 
 
+@pytest.mark.full
 def test_failed_cell_is_recorded_the_others_go_on_and_it_is_tried_again(
     base: dict[str, Any],
     tmp_path: Path,

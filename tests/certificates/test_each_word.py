@@ -91,6 +91,7 @@ def most_moved(m_1: Floats) -> NDArray[np.bool_]:
     return hidden
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("p_top", [0.75, 0.9, 0.98])
 def test_the_likelihood_ratio_attains_the_radius(p_top: float) -> None:
     """The best test of x against x + move: its answer at x has p_top, and turns just outside the radius."""

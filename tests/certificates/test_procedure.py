@@ -83,6 +83,7 @@ def test_a_fixed_sample_is_clopper_pearson_on_the_estimation_draws_alone() -> No
         assert votes.leader == int(np.argmax(votes.selection))
 
 
+@pytest.mark.full
 def test_no_draw_is_asked_for_twice() -> None:
     made = smoother(MANY)
     list(sample_votes(made, Sampling(n=5000, adaptive=True), lambda _: UNIT, in_flight=3))

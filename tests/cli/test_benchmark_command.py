@@ -82,6 +82,7 @@ def test_table_shows_attacks_intervals_published_figures_and_the_page(
     assert f"Report: {folder / 'report.html'}" in printed.replace("\n", "")
 
 
+@pytest.mark.full
 def test_progress_names_the_cell_its_number_and_the_time_left(finished: tuple[Path, str, str]) -> None:
     _, _, said = finished
     assert "(1/8) train: reviews, standard, seed 0" in said

@@ -61,6 +61,7 @@ def test_the_loss_is_finite_and_reaches_the_weights(
         assert any(p.grad is not None and p.grad.abs().max() > 0 for p in parameters)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", DEFENCES)
 def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[str, Any]]) -> None:
     torch.manual_seed(0)

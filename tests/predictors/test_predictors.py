@@ -47,6 +47,7 @@ def same(first: Decision, second: Decision) -> bool:
     ) and first.scores == pytest.approx(second.scores, abs=1e-5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("predictor", EVERY.values(), ids=EVERY)
 def test_answers_do_not_depend_on_the_batch(
     bert: TextModel, predictor: Predictor, monkeypatch: pytest.MonkeyPatch

@@ -60,6 +60,7 @@ def hardest(x: Words, other: Words, rate: Fraction) -> list[tuple[Fraction, Frac
     return totals
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(3, 4), Fraction(15, 16)])
 def test_no_classifier_of_a_tiny_world_breaks_its_certificate(rate: Fraction) -> None:
     certified = 0

@@ -99,6 +99,7 @@ def test_decision_errors_are_controlled_exactly(threshold: float, alpha: float) 
     assert ever(answers == Verdict.NO, threshold) <= 0.1
 
 
+@pytest.mark.full
 def test_simulated_peeking_keeps_alpha_where_clopper_pearson_does_not() -> None:
     runs, horizon, p, alpha = 10_000, 1_000, 0.9, 0.05
     rng = np.random.default_rng(7)

@@ -184,6 +184,7 @@ def test_very_long_text_is_read_and_leaves_the_csv_limit_alone(tmp_path: Path, e
     assert csv.field_size_limit() == limit
 
 
+@pytest.mark.full
 def test_report_of_a_csv_alone_shows_its_table(logged: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     result = CliRunner().invoke(app, ["report", str(logged), "--out", str(out)])

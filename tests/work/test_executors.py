@@ -177,6 +177,7 @@ def gone(pids: list[str]) -> bool:
     return False
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
 def test_when_the_parent_is_killed_the_workers_end_and_running_again_goes_on(
     tmp_path: Path, expected: list[tuple[Any, ...]]
@@ -196,6 +197,7 @@ def test_when_the_parent_is_killed_the_workers_end_and_running_again_goes_on(
     assert not kept & set(spec.noted("done.txt")), "a finished input was done again"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
 def test_ctrl_c_ends_workers_without_a_word_and_keeps_what_is_finished(
     tmp_path: Path, expected: list[tuple[Any, ...]]
