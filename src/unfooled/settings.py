@@ -91,7 +91,7 @@ def choose(registry: Mapping[str, T], name: str, *, kind: str) -> T:
     if name in registry:
         return registry[name]
     hint = did_you_mean(name, registry)
-    raise UsageError(f"There is no {kind} '{name}'.{hint} {kind.capitalize()}s: {', '.join(registry)}.")
+    raise UsageError(f"There is no {kind} '{name}'.{hint} Choose one of: {', '.join(registry)}.")
 
 
 def build(cls: type[T], values: Mapping[str, Any], *, owner: str, noun: str = "setting") -> T:

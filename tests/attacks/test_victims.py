@@ -91,7 +91,7 @@ def test_object_with_scores_and_tensor_of_logits_is_a_victim() -> None:
         ([[2.0, 1.0], [0.5, 0.5]], BadAnswer, "row 0 .*'the first'"),
         ([[0.5, 0.5], [math.nan, 1.0]], BadAnswer, "not finite in row 1"),
         ([[math.inf, 0.5], [0.5, 0.5]], BadAnswer, "not finite in row 0"),
-        ([[0.2, 0.3, 0.5]] * 2, UserError, "3 scores a text, but has 2 labels"),
+        ([[0.2, 0.3, 0.5]] * 2, UserError, "3 scores per text, but has 2 labels"),
     ],
 )
 def test_bad_output_is_refused_naming_the_row(output: Any, error: type[Exception], words: str) -> None:
@@ -111,8 +111,8 @@ def test_rounded_probabilities_are_accepted_and_made_to_sum_to_one() -> None:
         ([math.nan, 0.0], "not finite"),
         ([0.0, 0.0], "not probabilities"),
         ([0.7, 0.7], "not probabilities"),
-        ([1.0], "not a table|one score a text"),
-        ([0.2, 0.3, 0.5], "not a table|3 scores a text"),
+        ([1.0], "not a table|one score per text"),
+        ([0.2, 0.3, 0.5], "not a table|3 scores per text"),
         (None, "not a table|of shape"),
     ],
 )

@@ -110,7 +110,7 @@ def test_settings_survive_being_resolved_twice(name: str, settings: dict[str, di
 
 def test_an_unknown_defence_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
-        UsageError, match=r"no defence 'rmsi'. Did you mean 'rsmi'\? Defences: standard, rsmi"
+        UsageError, match=r"no defence 'rmsi'. Did you mean 'rsmi'\? Choose one of: standard, rsmi"
     ):
         make_defence("rmsi")
 

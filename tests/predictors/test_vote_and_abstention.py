@@ -11,8 +11,7 @@ from scipy.stats import binomtest
 from tiny_models import TEXTS, sentences
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import Plain, TwoStep, Vote
-from unfooled.predictors.abstention import abstains, too_close
-from unfooled.predictors.tally import count_votes, scores_of
+from unfooled.predictors.tally import abstains, count_votes, scores_of, too_close
 
 
 def test_plain_is_the_softmax_of_one_forward_pass(bert: TextModel) -> None:

@@ -50,7 +50,7 @@ def _show(report: dict[str, Any]) -> None:
     for one in report["drift"]:
         on = " (texts made for other weights)" if one["transfer"] else ""
         out.print(
-            f"\n{one['attack']}{on}: {one['inputs']} successes, the {report['state']} clean and attacked",
+            f"\n{one['attack']}{on}: the {report['state']}, clean and attacked (successes: {one['inputs']})",
             markup=False,
             soft_wrap=True,
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from unfooled.data.rows import Splits
+from unfooled.errors import AssetError
 from unfooled.records.metric import METRICS, Truth
 
 Kind = Literal["single", "pair", "qa", "image"]
@@ -39,3 +40,13 @@ class Task:
     def score(self, answer: Truth, truth: Truth) -> float:
         """How good an answer is, from 0 to 1."""
         return METRICS.choose(self.metric).score(answer, truth)
+
+
+def find(folder: Path, name: str) -> Path:
+    """The one file called ``name`` anywhere under the folder of an asset, for readers."""
+    for path in sorted(folder.rglob(name)):
+        return path
+    raise AssetError(
+        f"{folder} holds no {name}. Fetch the asset again with `unfooled assets get NAME --force`; "
+        "`unfooled assets list` shows the names."
+    )

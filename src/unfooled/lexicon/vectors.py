@@ -27,7 +27,7 @@ _BLOCK = 1024  # words whose cosines to the whole vocabulary are held at once
 
 
 class Vectors:
-    """Unit vectors (float32, one row a word). Words are looked up whatever their case.
+    """Unit vectors (float32, one row per word). Words are looked up whatever their case.
 
     ``table`` holds the rows and the cosines of each word's nearest neighbours, nearest first; without
     one, neighbours are computed when they are first asked for and remembered.
@@ -157,7 +157,7 @@ def unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def load_vectors(name: str | Path = "counter-fitted", *, ppdb: Path | None = None) -> Vectors:
-    """Vectors by name, or from a text file («word 0.1 0.2 …» a line, an optional first line «rows columns»).
+    """Vectors by name, or from a text file: lines «word 0.1 0.2 …», perhaps after a line «rows columns».
 
     ``counter-fitted`` is GloVe fitted to WordNet's synonyms and antonyms, and to the paraphrases in the
     file ``ppdb`` if one is given; the first call computes it (about a minute) and keeps it.

@@ -16,12 +16,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 from unfooled.models import EncodedInput, Model
-from unfooled.predictors.abstention import abstains
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import MaskPlan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
-from unfooled.predictors.tally import Output, argmax, count_votes, scores_of
+from unfooled.predictors.tally import Output, abstains, argmax, count_votes, scores_of
 from unfooled.records.decision import Decision
 from unfooled.settings import setting
 

@@ -14,11 +14,10 @@ from typing import ClassVar
 
 from unfooled.models import EncodedInput, Model, Noise
 from unfooled.models.noise import NoiseKind
-from unfooled.predictors.abstention import abstains
 from unfooled.predictors.masking import Masking
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
-from unfooled.predictors.tally import Output, argmax, count_votes, scores_of
+from unfooled.predictors.tally import Output, abstains, argmax, count_votes, scores_of
 from unfooled.records.decision import Decision
 from unfooled.settings import setting
 

@@ -12,9 +12,9 @@ class Decision:
     label: int
     """Index of the leading class (also when the predictor abstains)."""
     scores: tuple[float, ...]
-    """One number a class, summing to one: probabilities or vote shares."""
+    """One number per class, summing to one: probabilities or vote shares."""
     votes: tuple[tuple[int, ...], ...] = ()
-    """Votes a class of each stage that was run; empty for a predictor that does not vote."""
+    """Votes per class in each stage that was run; empty for a predictor that does not vote."""
     masked: tuple[int, ...] = ()
     """Token positions masked in the first stage."""
     forwards: int = 1

@@ -98,7 +98,7 @@ class RepresentReport(DocumentResult):
             interval = one["cosine_interval"]
             between = "" if not interval else f" ({interval[last][0]:.3f} to {interval[last][1]:.3f})"
             value = f"cosine {one['cosine'][last]:.3f}{between} in the last layer"
-            facts.append((one["attack"], f"{value}, {one['inputs']:,} successes"))
+            facts.append((one["attack"], f"{value}, successes: {one['inputs']:,}"))
         return facts + [(name, "no success, nothing to compare") for name in self["without_successes"]]
 
     def rows(self) -> Iterator[Mapping[str, Any]]:

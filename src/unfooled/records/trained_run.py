@@ -54,7 +54,7 @@ class Run:
     confusion: tuple[tuple[int, ...], ...]
     """Rows are the truth, columns the answer; texts without an answer are in neither."""
     forwards: float
-    """Forward passes an answer."""
+    """Forward passes per answer."""
     train_seconds: float
     train_examples: int
     resumed: bool

@@ -93,7 +93,7 @@ def _lines(chart: Lines) -> Markup:
     ends = ", ".join(
         f"{one.name} ends at {points[-1][1]:{'.1%' if percent else '.3f'}}" for one, points in lines
     )
-    words = f"{chart.title} over {chart.over}s: {ends}"
+    words = f"{chart.title} by {chart.over}: {ends}"
     return svg(parts, width=WIDTH, height=HEIGHT, title=words, name="chart")
 
 

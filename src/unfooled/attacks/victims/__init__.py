@@ -62,7 +62,7 @@ def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", 
     if not callable(function) or inspect.isclass(obj):
         raise UsageError(
             f"{spec or repr(obj)[:80]} is {_article(obj)}, which cannot be asked. Give a function from a "
-            "list of texts to one list of class probabilities a text, or an object with such a method, "
+            "list of texts to one list of class probabilities per text, or an object with such a method, "
             "scores(texts)."
         )
     return _made(FunctionVictim, function, options | ({"spec": spec} if spec else {}))

@@ -1,4 +1,4 @@
-"""A Python function as a victim: a list of texts in, one list of class probabilities a text out.
+"""A Python function as a victim: a list of texts in, one list of class probabilities per text out.
 
 >>> victim = FunctionVictim(lambda texts: [[0.1, 0.9] for _ in texts], labels=["negative", "positive"])
 

@@ -38,11 +38,12 @@ def checked_scores(
     table = _table(scores, len(queries), victim)
     if table.shape[1] < 2:
         raise UserError(
-            f"{victim} gave one score a text. Return one probability a class: [1 - p, p] for two classes."
+            f"{victim} gave one score per text. Return one probability per class: [1 - p, p] for two classes."
         )
     if classes is not None and table.shape[1] != classes:
         raise UserError(
-            f"{victim} gave {table.shape[1]} scores a text, but has {classes} labels. Give one label a class."
+            f"{victim} gave {table.shape[1]} scores per text, but has {classes} labels. "
+            "Give one label per class."
         )
     if len(bad := np.flatnonzero(~np.isfinite(table).all(axis=1))):
         raise BadAnswer(f"{victim} gave scores that are not finite {_named(bad[0], queries, table)}")
@@ -116,12 +117,12 @@ def _table(scores: Any, rows: int, victim: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise UserError(
             f"{victim} gave {type(scores).__name__} that is not a table of numbers ({error}). "
-            "Return one list of class probabilities a text, all of the same length."
+            "Return one list of class probabilities per text, all of the same length."
         ) from error
     if table.ndim != 2 or len(table) != rows:
         raise UserError(
             f"{victim} gave scores of shape {table.shape} for {rows} texts. "
-            f"Return one list of class probabilities a text: shape ({rows}, classes)."
+            f"Return one list of class probabilities per text: shape ({rows}, classes)."
         )
     return table
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from unfooled.data.named.find import find
 from unfooled.data.rows import Rows, Splits, clean
-from unfooled.data.task import Task
+from unfooled.data.task import Task, find
 
 
 def _read(folder: Path) -> Splits:

@@ -11,9 +11,8 @@ import csv
 from functools import partial
 from pathlib import Path
 
-from unfooled.data.named.find import find
 from unfooled.data.rows import Rows, Splits, clean
-from unfooled.data.task import Task
+from unfooled.data.task import Task, find
 
 
 def _read(folder: Path, *, source: str) -> Splits:

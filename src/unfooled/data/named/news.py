@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unfooled.data.named.find import find
 from unfooled.data.rows import Rows, Splits, clean
-from unfooled.data.task import Task
+from unfooled.data.task import Task, find
 
 TOPICS = ("business", "entertainment", "politics", "sports", "tech")
 

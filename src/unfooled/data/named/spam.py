@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unfooled.data.named.find import find
 from unfooled.data.rows import Rows, Splits, clean
 from unfooled.data.tables.delimited import unquote
-from unfooled.data.task import Task
+from unfooled.data.task import Task, find
 
 LABELS = ("ham", "spam")
 

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
 from unfooled.models import EncodedInput, Model
-from unfooled.predictors.abstention import abstains
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
-from unfooled.predictors.tally import argmax
+from unfooled.predictors.tally import abstains, argmax
 from unfooled.records.decision import Decision
 from unfooled.settings import setting
 

@@ -26,7 +26,7 @@ COLUMNS = (
     Column("Forwards", meaning="forward passes of the victim, mean over the attacked inputs"),
     Column("Words changed", meaning="mean over the successes"),
     Column("Similarity", meaning="of the changed to the original text, mean over the successes"),
-    Column("Seconds an input"),
+    Column("Seconds per input"),
 )
 FIGURES = (("sacc", "SAcc"), ("racc", "RAcc"), ("asr", "ASR"), ("avgq", "AvgQ"))
 
@@ -50,7 +50,7 @@ def content(data: Evidence) -> Content:
 def attack_table(
     name: str, data: Evidence, found: Sequence[tuple[ModelEvidence, Attack]], *, first: str = ""
 ) -> Table:
-    """One row an attack; ``first`` opens the caption."""
+    """One row per attack; ``first`` opens the caption."""
     rows: list[list[TableCell]] = []
     for model in data.models:
         own = [one for other, one in found if other is model]

@@ -81,8 +81,8 @@ def _table(threat: str, found: list[tuple[ModelEvidence, Certified]], radius: fl
         ),
         Column("Abstained"),
         Column("Ignores an antonym", meaning="certified texts with an antonym inside the threat"),
-        Column("Samples an input"),
-        Column("Seconds an input"),
+        Column("Samples per input"),
+        Column("Seconds per input"),
     ]
     rows = []
     for model, one in found:

@@ -69,8 +69,8 @@ def verdict_table(data: Evidence) -> Table:
             "Obstinate", meaning="answer unchanged although the meaning changed, by the worst such attack"
         ),
         Column("Certified obstinate", meaning="certified texts that provably ignore an antonym"),
-        Column("Forwards an answer"),
-        Column("Seconds an answer"),
+        Column("Forward passes per answer"),
+        Column("Seconds per answer"),
         Column("Training"),
     ]
     rows = [_row(model, data, found, radii) for model in data.models]

@@ -45,7 +45,7 @@ def synonym_words(p_top: ArrayLike, p_second: ArrayLike, overlaps: ArrayLike) ->
     top, second = probabilities(p_top, p_second)
     words = unit("overlaps", overlaps)
     if words.ndim == 0:
-        raise ValueError("overlaps must list one value a word.")
+        raise ValueError("overlaps must list one value per word.")
     # Fractions were rounded when they were divided, up perhaps: ties must not be certified for that.
     words = np.sort(np.where((words > 0) & (words < 1), np.nextafter(words, 0.0), words), axis=-1)
     gap = np.where(top > second, top - second - 2.0**-51, -1.0)
