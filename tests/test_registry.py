@@ -75,7 +75,7 @@ def test_other_packages_are_imported_only_when_a_name_is_not_ours(site: Path) ->
 def test_an_unknown_name_is_answered_with_the_nearest_one_also_from_outside(site: Path) -> None:
     write_package(site, "lights-three", {"lamp": "lamp"}, CODE)
     with pytest.raises(
-        UsageError, match=r"no gadget 'lampp'. Did you mean 'lamp'\? Gadgets: clock, radio, lamp"
+        UsageError, match=r"no gadget 'lampp'. Did you mean 'lamp'\? Choose one of: clock, radio, lamp"
     ):
         gadgets().choose("lampp")
 
