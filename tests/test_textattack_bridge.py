@@ -111,6 +111,26 @@ def test_randomised_run_draws_fresh_noise_unless_a_seed_fixes_it_and_its_death_i
         fixed(TEXTS)
 
 
+def test_copies_of_a_text_draw_their_own_noise_and_scores_may_be_mean_logits(noisy: Path) -> None:
+    copies = TEXTS[:1] * 12
+    assert len({row.tobytes() for row in ModelWrapper(noisy, device="cpu")(copies)}) > 1
+    assert len({row.tobytes() for row in ModelWrapper(noisy, device="cpu", seed=3)(copies)}) == 1
+    smooth = ModelWrapper(noisy, device="cpu", seed=3, output="mean-logit")(TEXTS)
+    shares = ModelWrapper(noisy, device="cpu", seed=3)(TEXTS)
+    whole = 5 * 7 * 12  # of five, seven or twelve votes
+    assert whole * shares == pytest.approx((whole * shares).round(), abs=1e-9)
+    assert abs(whole * smooth - (whole * smooth).round()).max() > 1e-3
+    assert smooth.sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.full
+def test_choice_of_output_reaches_a_process_of_its_own(noisy: Path) -> None:
+    there = ModelWrapper(noisy, python=sys.executable, device="cpu", seed=3, output="mean-logit")
+    here = ModelWrapper(noisy, device="cpu", seed=3, output="mean-logit")
+    assert there(TEXTS) == pytest.approx(here(TEXTS), abs=1e-6)
+    there.close()
+
+
 def test_pairs_are_tuples_as_textattack_gives_them(tmp_path: Path) -> None:
     wrapper = ModelWrapper(write(tmp_path / "pairs", "plain", kind="pair"), device="cpu")
     scores = wrapper([("a fine film", "dull"), ("a fine film", "a very lovely story")])

@@ -44,7 +44,8 @@ class ModelWrapper(_Base):
     """Scores of a run's deployed predictor, as TextAttack's ``ModelWrapper``.
 
     ``python``: the interpreter of an environment that has unfooled; without it the run is loaded here.
-    ``seed``: None draws fresh noise for every call, as a deployed service does; a number fixes it.
+    ``seed``: None draws fresh noise for every text of every call, as a service does; a number fixes it.
+    ``output``: what the scores of a vote are, ``vote`` (shares) or ``mean-logit``; None: as the run has it.
     ``labels`` are the class names: TextAttack's class numbers must mean their positions. TextAttack knows no
     abstention: a predictor that abstains passes the scores of its vote, a text it cannot read equal scores.
     """
@@ -56,8 +57,11 @@ class ModelWrapper(_Base):
         python: str | os.PathLike[str] | None = None,
         device: str = "auto",
         seed: int | None = None,
+        output: str | None = None,
     ) -> None:
-        self._run = _Here(run, device, seed) if python is None else _There(run, device, seed, python)
+        self._run = (
+            _Here(run, device, seed, output) if python is None else _There(run, device, seed, output, python)
+        )
         info = self._run.info()
         self.labels: tuple[str, ...] = tuple(info["labels"])
         self.randomised: bool = info["randomised"]
@@ -100,16 +104,20 @@ class ModelWrapper(_Base):
 class _Here:
     """The run, loaded in this process."""
 
-    def __init__(self, run: str | os.PathLike[str], device: str, seed: int | None) -> None:
+    def __init__(
+        self, run: str | os.PathLike[str], device: str, seed: int | None, output: str | None
+    ) -> None:
         try:
             from unfooled.api.load import load
             from unfooled.models import as_text
+            from unfooled.predictors.override import with_predictor
         except ImportError as error:
             raise WrapperError(
                 f"unfooled cannot load a run in this environment ({error}). Name the interpreter of one "
                 "where it is installed: ModelWrapper(run, python='…/bin/python')."
             ) from error
-        self.classifier = load(Path(run), device=device)
+        changes = None if output is None else {"output": output}
+        self.classifier = with_predictor(load(Path(run), device=device), changes)
         self.text = as_text(self.classifier.model)
         self.seed = seed
 
@@ -163,11 +171,13 @@ class _There:
         run: str | os.PathLike[str],
         device: str,
         seed: int | None,
+        output: str | None,
         python: str | os.PathLike[str],
     ) -> None:
         folder = os.path.abspath(run)
         self.command = [os.fspath(python), "-m", "unfooled.textattack", folder, "--device", device]
         self.command += [] if seed is None else ["--seed", str(seed)]
+        self.command += [] if output is None else ["--output", output]
         self.__setstate__(self.__getstate__())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -274,11 +284,12 @@ def _columns(inputs: Sequence[Any]) -> tuple[list[str], list[str] | None]:
 
 
 def main() -> int:
-    """Answer for a run, one JSON line a request, until the input ends."""
+    """Answer for a run, one JSON line per request, until the input ends."""
     parser = argparse.ArgumentParser(prog="python -m unfooled.textattack", description=main.__doc__)
     parser.add_argument("run")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--output")
     options = parser.parse_args()
     # Answers have the pipe to themselves; whatever else prints goes to stderr.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
@@ -287,7 +298,7 @@ def main() -> int:
     for line in sys.stdin.buffer:
         try:
             method, *arguments = json.loads(line)
-            run = run or _Here(options.run, options.device, options.seed)
+            run = run or _Here(options.run, options.device, options.seed, options.output)
             answer = {"ok": getattr(run, method)(*arguments)}
         except Exception as error:
             speaks = type(error).__module__.startswith("unfooled") or isinstance(error, WrapperError)

@@ -123,7 +123,9 @@ class Attacked:
         with torch.no_grad():
             clean = self.shifted.start(batch)
         keys = [self.seed * ROWS + row for row in range(len(moves))]
-        found: Tensor = sampler.run(batch, clean, self._noise(len(moves)), keys)
+        start = sampler.noisy(batch, clean, self._noise(len(moves)))
+        with torch.inference_mode():
+            found: Tensor = sampler.run(batch, start, keys)
         return found
 
     def _gradient(self, moves: Tensor) -> Tensor:

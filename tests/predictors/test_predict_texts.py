@@ -10,8 +10,17 @@ from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.models.encoding import MAX_CHARACTERS
-from unfooled.predictors import Classifier, Plain, Sequential, TwoStep
+from unfooled.predictors import (
+    CertifiedMasked,
+    Classifier,
+    Plain,
+    RandomWordMask,
+    Sequential,
+    TwoStep,
+    Vote,
+)
 from unfooled.predictors.override import with_predictor
+from unfooled.predictors.predictor import Predictor
 
 STRANGE = {
     "long": "a witty film " * 7_700,
@@ -159,3 +168,24 @@ def test_another_predictor_keeps_the_settings_both_have() -> None:
         with_predictor(classifier, {"max_votes": 9})
     with pytest.raises(UsageError, match="no predictor 'oracle'"):
         with_predictor(classifier, "oracle")
+
+
+@pytest.mark.parametrize(
+    "predictor",
+    [
+        Vote(sigma=2.0, noise_layers=(0,), votes=9),
+        TwoStep(sigma=2.0, noise_layers=(0,), first_votes=9),
+        Sequential(sigma=2.0, noise_layers=(0,), max_votes=9),
+        RandomWordMask(kept=0.5, votes=9),
+        CertifiedMasked(sigma=2.0, votes=9),
+    ],
+    ids=lambda predictor: str(predictor.name),
+)
+def test_without_a_seed_copies_of_a_text_draw_noise_of_their_own(
+    predictor: Predictor, bert: TextModel
+) -> None:
+    """Who asks again with copies in one batch must see how the answers vary."""
+    classifier = Classifier(bert, predictor, labels=["bad", "fair", "good"])
+    copies = [TEXTS[0]] * 16
+    assert len({str(answer.votes) for answer in classifier.predict(copies, seed=None)}) > 1
+    assert len({str(answer.votes) for answer in classifier.predict(copies, seed=7)}) == 1

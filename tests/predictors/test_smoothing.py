@@ -203,6 +203,35 @@ def test_average_of_two_looks_has_the_stated_noise(bert: TextModel) -> None:
     assert float(error.std()) == pytest.approx(0.5, rel=0.03)
 
 
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_the_mask_is_computed_from_the_very_look_that_is_averaged(
+    precision: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounded twice, the two would be different looks, and the noise would pay for one of them only."""
+    model = tiny_classifier("bert", labels=2)
+    model.module.to(precision)
+    own, seen = model.gradient, []
+
+    def spy(batch: Any, **given: Any) -> Any:
+        start = given.get("start")
+        if start is None:
+            start = model.start(batch)
+            start = start + given["sampler"]("embeddings", start, batch.mask)
+        seen.append(start.detach())
+        return own(batch, **given)
+
+    monkeypatch.setattr(model, "gradient", spy)
+    batch = model.batch(model.encode(["the story is good"]) * 50)
+    clean = model.start(batch).detach().float()
+    noise = torch.randn(50, 2, *clean.shape[1:], generator=torch.Generator().manual_seed(0))
+    average = masked_average(model, batch, clean, noise=noise, sigmas=(0.5, 0.5), masked_tokens=1)
+    mask = model.embed(torch.tensor([[model.mask_token_id]]))[0, 0].detach().float()
+    shown = ~(average == mask).all(dim=-1)
+    (look,) = seen
+    assert look.dtype == precision and shown.sum() == 50 * (len(batch.ids[0]) - 1)
+    assert torch.equal(average[shown], (0.5 * look.float() + 0.5 * (clean + 0.5 * noise[:, 1]))[shown])
+
+
 @pytest.mark.parametrize("masked_tokens", [1, 3, 4])
 def test_a_look_behind_a_mask_has_the_noise_that_every_word_by_a_little_needs(
     bert: TextModel, masked_tokens: int

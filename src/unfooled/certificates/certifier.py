@@ -27,13 +27,14 @@ from unfooled.certificates.word_reader import WordReader
 from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Unreadable
 from unfooled.predictors.smoothing import ESTIMATE
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.records.certificate import REFUSED, Certificate
 
 if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
     from unfooled.predictors import Classifier
 
-CODE_VERSION = 3
+CODE_VERSION = 4
 """Raise it when the same votes, or the same settings, would give another certificate."""
 IN_FLIGHT = 16
 """Inputs that are drawn for together: memory, not results, depend on it."""
@@ -49,7 +50,8 @@ class Certifier:
 
     ``reading`` says what is told about the words inside a certified radius of a text. ``seed=None`` draws a
     secret seed.
-    A classifier that the threat cannot be certified for is refused here, before any work.
+    A classifier that the threat cannot be certified for is refused here, before any work; one whose answers
+    depend on chance or on the other rows of a batch, when it is sampled (:class:`ModelCheck`).
     """
 
     def __init__(
@@ -119,8 +121,11 @@ class Certifier:
                 numbers.append(number)
         if not encoded:
             return
+        check = ModelCheck(model)
+        check.twice(model, encoded[0])
         chosen.check_model(model, encoded[0])
         select = chosen.sampler(model, encoded, seed=self.seed)
+        select.check = check
         smoother = Smoother(select, select.again(ESTIMATE), model.num_labels, len(encoded))
         radii = cache(chosen.radii_of(model, encoded, select))
         started = time.perf_counter()

@@ -158,12 +158,14 @@ class Model(Protocol):
         batch: Any,
         labels: Tensor | None = None,
         *,
+        start: Tensor | None = None,
         sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
         """Gradient of each row's own loss with respect to its start, and the mean probabilities.
 
+        ``start`` stands in for the batch's own, as in ``forward``.
         The loss is −log of the probability of ``labels`` (of the model's own prediction if None), averaged
         over ``draws`` noise draws inside the log.
         """
@@ -187,6 +189,7 @@ def start_gradient(
     batch: InputBatch,
     labels: Tensor | None,
     *,
+    start: Tensor | None,
     sampler: NoiseSampler | None,
     sites: Sequence[Site],
     draws: int,
@@ -196,7 +199,8 @@ def start_gradient(
     No weight gradient is computed: only the path to the start is differentiated.
     """
     with torch.enable_grad():
-        start = model.start(batch).detach().requires_grad_(True)
+        given = model.start(batch) if start is None else start
+        start = given.detach().requires_grad_(True)
         copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
         forward = model.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
         log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)

@@ -90,7 +90,7 @@ class TensorModel:
     """A module or function from ``(rows, *shape)`` to logits ``(rows, classes)``.
 
     A module is put in evaluation mode, since batch statistics would let the rows of a batch depend on each
-    other. Rows must be answered independently: a certificate rests on it.
+    other. Rows must be answered independently: a certificate rests on it, and certifying checks it.
     """
 
     kind: ClassVar[str] = "tensor"
@@ -230,12 +230,13 @@ class TensorModel:
         batch: TensorBatch,
         labels: Tensor | None = None,
         *,
+        start: Tensor | None = None,
         sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
         """Gradient with respect to the values, ``(rows, …)``, and the probabilities."""
-        return start_gradient(self, batch, labels, sampler=sampler, sites=sites, draws=draws)
+        return start_gradient(self, batch, labels, start=start, sampler=sampler, sites=sites, draws=draws)
 
     def identity(self) -> dict[str, Any]:
         """Weights, code, settings and precision; a model whose code cannot be told apart is only itself."""
@@ -249,8 +250,17 @@ class TensorModel:
         }
 
     def _count_labels(self) -> int:
-        with torch.inference_mode():
-            scores = self.module(torch.zeros((1, *self.shape), dtype=self.dtype, device=self.device))
+        one = torch.zeros((1, *self.shape), dtype=self.dtype, device=self.device)
+        try:
+            with torch.inference_mode():
+                scores = self.module(one)
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            raise UsageError(
+                "The model cannot answer one input alone: its BatchNorm takes the statistics of the batch, "
+                "so the answer of an input depends on the others. Use running statistics, in evaluation mode."
+            ) from error
         shape = tuple(scores.shape)
         if len(shape) != 2 or shape[0] != 1 or shape[1] < 2:
             raise UsageError(

@@ -220,12 +220,13 @@ class TextModel:
         batch: Batch,
         labels: Tensor | None = None,
         *,
+        start: Tensor | None = None,
         sampler: NoiseSampler | None = None,
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
         """Gradient with respect to the word embeddings, ``(rows, tokens, width)``, and the probabilities."""
-        return start_gradient(self, batch, labels, sampler=sampler, sites=sites, draws=draws)
+        return start_gradient(self, batch, labels, start=start, sampler=sampler, sites=sites, draws=draws)
 
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""

@@ -28,8 +28,8 @@ class Classifier:
     """Answers for texts, or for tensors; see :class:`Prediction`.
 
     Predictions of a randomised predictor are a function of ``seed`` and the input alone: the same
-    input gets the same votes in a batch of 1 or 64. ``seed=None`` draws a fresh seed, which is what a
-    service facing an attacker wants.
+    input gets the same votes in a batch of 1 or 64. ``seed=None`` draws a fresh seed for every row, copies of
+    one input included, which is what a service facing an attacker wants.
     """
 
     def __init__(
@@ -130,9 +130,9 @@ class Classifier:
     def decide(self, encoded: Sequence[EncodedInput], *, seed: Seed | None = 0) -> list[Decision]:
         """Decisions for inputs that were read (attacks, certificates and evaluation work on these).
 
-        ``seed`` may be one for all inputs or one per input.
+        ``seed`` may be one for all inputs or one per input; None draws one per input.
         """
-        actual = secrets.randbits(63) if seed is None else seed
+        actual: Seed = [secrets.randbits(63) for _ in encoded] if seed is None else seed
         self.model.evaluating()
         # The caller may be in inference mode, where saliency could not be differentiated.
         with torch.inference_mode(False):

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from unfooled.errors import UsageError
-from unfooled.models import Batch, EncodedInput, InputBatch, Model, Site, TextModel, as_text
+from unfooled.models import Batch, EncodedInput, InputBatch, Model, TextModel, as_text
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.saliency import most_salient
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
@@ -87,11 +87,14 @@ def masked_average(
 ) -> Tensor:
     """The embeddings that are classified, from unit noise ``(rows, 2, tokens, width)``; not differentiated.
 
-    ``clean`` are the word embeddings of the batch. The mask is computed with the model in its present mode.
+    ``clean`` are the word embeddings of the batch, in single precision at least. The mask is computed with
+    the model in its present mode.
     """
     first, second = single(sigmas[0]), single(sigmas[1])
-    given = _Given(noise[:, 0] * first)
-    masked = _mask(model, batch, given, masked_tokens)
+    # Summed in full precision and rounded once to the weights' own: the mask is computed from this tensor,
+    # and this tensor enters the average. A second rounding would be a third look that nothing pays for.
+    look = (clean + noise[:, 0] * first).to(model.embed(batch.ids[:1, :1]).dtype)
+    masked = _mask(model, batch, look, masked_tokens)
     spread: Tensor | float = second
     if threat == "each-word" and masked is not None:
         # Of the first look alone, as it must be: how many word tokens the mask leaves of how many.
@@ -99,7 +102,7 @@ def masked_average(
         found = [behind_mask(second, words, hidden) for words, hidden in sizes]
         spread = torch.tensor(found, dtype=clean.dtype, device=clean.device)[:, None, None]
     weight = spread**2 / (first**2 + spread**2)  # of the first look: by inverse variance
-    average = weight * (clean + given.noise) + (1 - weight) * (clean + spread * noise[:, 1])
+    average = weight * look.to(clean.dtype) + (1 - weight) * (clean + spread * noise[:, 1])
     if masked is None:
         return average
     mask_id = torch.tensor([[model.mask_token_id]], device=batch.ids.device)
@@ -114,11 +117,11 @@ def behind_mask(sigma: float, words: int, hidden: int) -> float:
     return single(float(masked_noise(sigma, words, hidden))) if hidden < words else 0.0
 
 
-def _mask(model: TextModel, batch: Batch, given: _Given, masked_tokens: int) -> Tensor | None:
+def _mask(model: TextModel, batch: Batch, look: Tensor, masked_tokens: int) -> Tensor | None:
     """Which positions the first look hides, ``(rows, tokens)``: the most salient of them; None without M."""
     if masked_tokens == 0:
         return None
-    gradient, _ = model.gradient(batch, sampler=given, sites=("embeddings",))
+    gradient, _ = model.gradient(batch, start=look)
     return most_salient(gradient, batch.maskable, masked_tokens)
 
 
@@ -139,9 +142,9 @@ class MaskedSampler(StartSampler):
         self._text = as_text(model)
         self._settings = settings
 
-    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+    def noisy(self, batch: InputBatch, clean: Tensor, noise: Tensor) -> Tensor:
         assert isinstance(batch, Batch)
-        average = masked_average(
+        return masked_average(
             self._text,
             batch,
             clean,
@@ -150,15 +153,3 @@ class MaskedSampler(StartSampler):
             masked_tokens=self._settings.masked_tokens,
             threat=self._settings.threat,
         )
-        with torch.inference_mode():
-            return self.model.forward(batch, start=average).logits
-
-
-@dataclass(frozen=True)
-class _Given:
-    """Noise that was drawn already."""
-
-    noise: Tensor
-
-    def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        return self.noise.to(hidden.dtype)

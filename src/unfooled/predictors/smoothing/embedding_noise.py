@@ -23,6 +23,7 @@ from unfooled.models import EncodedInput, InputBatch, KeyedNoise, Model, Noise, 
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import seeds_of
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import (
     BLOCK,
     DrawPiece,
@@ -54,9 +55,10 @@ class EmbeddingNoise:
 class StartSampler(ABC):
     """Pools draws: inputs of the same length together, the noise written straight into the batch.
 
-    ``looks`` is the number of noise arrays a draw needs; ``run`` turns a batch of them into labels.
+    ``looks`` is the number of noise arrays a draw needs; ``noisy`` makes of them what ``run`` classifies.
     """
 
+    check: ModelCheck | None = None
     looks = 1
     kind: NoiseKind = "gaussian"
 
@@ -88,8 +90,12 @@ class StartSampler(ABC):
         return tally(labels, ordered, requests=len(requests), classes=model.num_labels)
 
     @abstractmethod
-    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
-        """Logits ``(rows, classes)`` from ``clean`` starts and unit ``noise``, ``(rows, looks, …)``."""
+    def noisy(self, batch: InputBatch, clean: Tensor, noise: Tensor) -> Tensor:
+        """What is classified, of ``clean`` starts ``(rows, …)`` and unit ``noise`` ``(rows, looks, …)``."""
+
+    def run(self, batch: InputBatch, start: Tensor, keys: Sequence[int]) -> Tensor:
+        """Logits ``(rows, classes)`` of noisy starts; ``keys`` are those of further noise."""
+        return self.model.forward(batch, start=start).logits
 
     def _labels(self, parts: Sequence[DrawPiece]) -> NDArray[np.int64]:
         model = self.model
@@ -113,8 +119,19 @@ class StartSampler(ABC):
                 fill(out, streams.at(key, piece.block), self.kind, skip=piece.start)
                 keys += [mix(key >> 64, piece.block * BLOCK + d) for d in range(piece.start, piece.stop)]
                 row += len(piece)
-            logits = self.run(batch.rows(index), clean[index], drawn.to(clean.device, sums), keys)
-        return labels_of(logits.detach())
+            batch = batch.rows(index)
+            start = self.noisy(batch, clean[index], drawn.to(clean.device, sums))
+        with torch.inference_mode():
+            logits = self.run(batch, start, keys)
+            labels = labels_of(logits)
+            if self.check is not None:
+                self.check(logits, lambda rows: self._again(batch, start, keys, rows))
+        return labels
+
+    def _again(self, batch: InputBatch, start: Tensor, keys: Sequence[int], rows: Sequence[int]) -> Tensor:
+        """Logits of the very same noisy starts, these rows together."""
+        index = torch.tensor(list(rows), device=start.device)
+        return self.run(batch.rows(index), start[index], [keys[row] for row in rows])
 
 
 class NoisySampler(StartSampler):
@@ -132,14 +149,15 @@ class NoisySampler(StartSampler):
         self._settings = settings
         self.kind = settings.kind
 
-    def run(self, batch: InputBatch, clean: Tensor, noise: Tensor, keys: Sequence[int]) -> Tensor:
+    def noisy(self, batch: InputBatch, clean: Tensor, noise: Tensor) -> Tensor:
+        return noise[:, 0].mul_(single(self._settings.sigma)).add_(clean)
+
+    def run(self, batch: InputBatch, start: Tensor, keys: Sequence[int]) -> Tensor:
         settings = self._settings
         further = Noise(settings.sigma, settings.blocks, settings.kind)
-        with torch.inference_mode():
-            noisy = noise[:, 0].mul_(single(settings.sigma)).add_(clean)
-            return self.model.forward(
-                batch,
-                start=noisy,
-                sampler=KeyedNoise(further, keys) if settings.blocks else None,
-                sites=settings.blocks,
-            ).logits
+        return self.model.forward(
+            batch,
+            start=start,
+            sampler=KeyedNoise(further, keys) if settings.blocks else None,
+            sites=settings.blocks,
+        ).logits

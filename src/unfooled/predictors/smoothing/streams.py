@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.models.noise import NoiseKind
+from unfooled.predictors.smoothing.model_check import ModelCheck
 
 _WORD = (1 << 64) - 1
 BLOCK = 16
@@ -31,6 +32,9 @@ DrawRequest = tuple[int, int, int]
 
 class LabelSampler(Protocol):
     """Draws labels of a base classifier under its random transformation, for many inputs at once."""
+
+    check: ModelCheck | None
+    """Checks the model while its answers are counted; certificates set it, predictions need none."""
 
     def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         """How often each class was given in the draws of each request; ``(classes,)`` each."""

@@ -20,6 +20,7 @@ from unfooled.lexicon.substitution import SubstitutionTable, load_table
 from unfooled.models import EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.settings import setting
@@ -68,6 +69,8 @@ def resampled(text: str, table: SubstitutionTable, choose: Callable[[int], int])
 class SynonymSampler:
     """Draws labels of texts with all words redrawn."""
 
+    check: ModelCheck | None = None
+
     def __init__(
         self,
         table: SubstitutionTable,
@@ -101,5 +104,5 @@ class SynonymSampler:
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(drawn))}
         pairs = [texts[1] for texts in distinct] if any(len(texts) == 2 for texts in distinct) else None
         encoded = self._model.encode([texts[0] for texts in distinct], pairs)
-        labels = answers(self._model, encoded)[[distinct[texts] for texts in drawn]]
+        labels = answers(self._model, encoded, self.check)[[distinct[texts] for texts in drawn]]
         return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)

@@ -16,6 +16,7 @@ from torch import Tensor
 from unfooled.errors import UsageError, UserError
 from unfooled.hub.batches import map_by_length
 from unfooled.models import Encoded, Model
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawPiece
 
 
@@ -35,8 +36,8 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
     return found
 
 
-def answers(model: Model, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
-    """The plain answer to each input; the same token ids are asked once."""
+def answers(model: Model, encoded: Sequence[Encoded], check: ModelCheck | None = None) -> NDArray[np.int64]:
+    """The plain answer to each input; the same token ids are asked once, so the model must answer alike."""
     distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
     which = [distinct.setdefault((item.ids, item.type_ids), len(distinct)) for item in encoded]
     first: list[Encoded | None] = [None] * len(distinct)
@@ -45,9 +46,14 @@ def answers(model: Model, encoded: Sequence[Encoded]) -> NDArray[np.int64]:
     asked = [item for item in first if item is not None]
 
     def of_chunk(chunk: list[int]) -> list[int]:
+        def ask(rows: Sequence[int]) -> Tensor:
+            return model.forward(model.batch([asked[chunk[row]] for row in rows])).logits
+
         with torch.inference_mode():
-            logits = model.forward(model.batch([asked[i] for i in chunk])).logits
+            logits = ask(range(len(chunk)))
             found: list[int] = labels_of(logits).tolist()
+            if check is not None:
+                check(logits, ask)
         return found
 
     device = model.device

@@ -24,6 +24,7 @@ from unfooled.errors import UsageError
 from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
@@ -72,6 +73,8 @@ class RandomWordDelete(SmoothedVote):
 class DeletedWordsSampler:
     """Draws labels of texts from which words were deleted at random."""
 
+    check: ModelCheck | None = None
+
     def __init__(
         self,
         settings: RandomWordDelete,
@@ -102,5 +105,5 @@ class DeletedWordsSampler:
             chances = generator(self._keys[owner], piece.block).random((piece.stop, self.total[owner]))
             for kept in (chances[piece.start :] >= self._rates[owner]).tolist():
                 drawn.append(self._assembler.left(self.words[owner], kept))
-        labels = answers(self._model, drawn)
+        labels = answers(self._model, drawn, self.check)
         return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)

@@ -19,6 +19,7 @@ from unfooled.errors import UsageError
 from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
@@ -55,6 +56,8 @@ class RandomWordMask(SmoothedVote):
 class MaskedWordsSampler:
     """Draws labels of texts with all but k words hidden."""
 
+    check: ModelCheck | None = None
+
     def __init__(
         self,
         settings: RandomWordMask,
@@ -87,5 +90,5 @@ class MaskedWordsSampler:
                 if draw >= piece.start:
                     shown = set(order[: self.kept[piece.owner]].tolist())
                     drawn.append(self._assembler.shown(self.words[piece.owner], shown))
-        labels = answers(self._model, drawn)
+        labels = answers(self._model, drawn, self.check)
         return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)
