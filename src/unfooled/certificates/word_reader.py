@@ -6,7 +6,7 @@ to ignore: certified accuracy alone would count that as robustness.
 
 Several substitutions move a text by the root of the sum of their squares only if each changes tokens of its
 own. Tokenizers may join what stands between two spaces, so one word per chunk is counted; a change that
-reaches tokens of another chunk covers nothing.
+reaches tokens of another chunk covers nothing, nor does any with a tokenizer that joins over spaces.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.certificates.distances import distances, words_covered
+from unfooled.certificates.split_at_spaces import SpaceSplit
 from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.models import as_text, as_texts
 from unfooled.records.certificate import CERTIFIED, Certificate
@@ -65,6 +66,10 @@ class WordReader:
     def _table(self) -> NDArray[np.float32]:
         return self._text.embedding_table()
 
+    @cached_property
+    def _split(self) -> SpaceSplit:
+        return SpaceSplit(self._text.tokenizer)
+
     def read(self, certificate: Certificate, item: EncodedInput) -> Certificate:
         """The certificate with its words: those it covers (l2) and the antonyms inside it."""
         (encoded,) = as_texts([item])
@@ -72,11 +77,12 @@ class WordReader:
             return certificate
         found = certificate
         if certificate.threat == "l2" and self._substitutes is not None:
-            moves = self.largest_moves(encoded)
+            moves, reason = self.largest_moves(encoded), self._split.refusal(encoded)
             found = replace(
                 found,
-                words_covered=words_covered(moves, certificate.radius),
+                words_covered=0 if reason else words_covered(moves, certificate.radius),
                 words_substitutable=len(moves),
+                message=reason,
             )
         if self._antonyms is not None:
             found = self._with_antonyms(found, encoded, self._antonyms)

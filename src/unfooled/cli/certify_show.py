@@ -60,6 +60,8 @@ def show_certificate(certificate: Certificate) -> None:
             f"between two spaces), any {certificate.words_covered} may be replaced; other substitutes are "
             "not covered."
         )
+    if certificate.message:
+        lines.append(f"{certificate.message[0].upper()}{certificate.message[1:]}.")
     if certificate.antonyms_inside:
         examples = ", ".join(f"{a} → {b}" for a, b in certificate.antonym_examples)
         lines.append(

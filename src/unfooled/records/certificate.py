@@ -69,7 +69,7 @@ class Certificate:
     truncated: bool = False
     seconds: float = 0.0
     message: str = ""
-    """Why the input was refused."""
+    """Why the input was refused, or why its radius covers no words."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
