@@ -9,10 +9,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
+
+JsonObject = dict[str, Any]
+"""An object of a JSON file of ours: names to whatever JSON holds. Who reads it knows its fields."""
+
+JsonMapping = Mapping[str, Any]
+"""The same for who only reads it."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -43,7 +50,7 @@ def writable(text: str | Path) -> str:
     return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 

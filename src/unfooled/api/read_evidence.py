@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from unfooled.errors import UserError
+from unfooled.files import JsonMapping
 from unfooled.hub.fingerprint import weights_of_folder
 from unfooled.records.evidence import (
     Attack,
@@ -38,7 +39,7 @@ def read_report_data(paths: Sequence[Path]) -> Evidence:
     loose: dict[Path, Path] = {}
     logged: dict[Path, Path] = {}
     benchmarks = []
-    planned: dict[Path, Mapping[str, Any]] = {}
+    planned: dict[Path, JsonMapping] = {}
     for path in dict.fromkeys(map(Path, paths)):
         if (path / BENCHMARK).is_file():
             benchmarks.append(_benchmark(path))
@@ -81,7 +82,7 @@ def _model(folder: Path) -> ModelEvidence:
     )
 
 
-def _as_planned(model: ModelEvidence, cell: Mapping[str, Any] | None) -> ModelEvidence:
+def _as_planned(model: ModelEvidence, cell: JsonMapping | None) -> ModelEvidence:
     """The task and the defence by the names that the plan of its benchmark gives them."""
     if cell is None or model.run is None or not (cell.get("task") and cell.get("defence")):
         return model
@@ -179,7 +180,7 @@ def _distinct(attacks: Sequence[Attack]) -> tuple[Attack, ...]:
 
 
 def _benchmark(folder: Path) -> Benchmark:
-    def cells(found: Any) -> tuple[Mapping[str, Any], ...]:
+    def cells(found: Any) -> tuple[JsonMapping, ...]:
         listed = found["cells"]
         return tuple(listed if isinstance(listed, list) else [{"name": k, **v} for k, v in listed.items()])
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import CertificatePlan
 from unfooled.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import nn
+    from transformers import PreTrainedTokenizerBase
+
+    from unfooled.data.task import Task
+    from unfooled.predictors import Classifier
+
+Encoders = dict[tuple[str, int | None, int], tuple["nn.Module", "PreTrainedTokenizerBase"]]
+"""Opened models and their tokenizers, by encoder, layers and number of labels."""
 
 
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
@@ -19,8 +29,8 @@ def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     by_name = {cell.name: cell for cell in cells}
     busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}
     models = {(c.task, c.defence): c for c in reversed(cells) if c.kind == "train"}
-    tasks: dict[str, Any] = {}
-    loaded: dict[Any, Any] = {}
+    tasks: dict[str, Task] = {}
+    loaded: Encoders = {}
     for key in [key for key in reversed(models) if key in busy]:
         cell = models[key]
         with _named(cell):
@@ -41,7 +51,7 @@ def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
     return cell
 
 
-def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any:
+def _untrained(cell: Cell, root: Cell, task: Task, loaded: Encoders) -> Classifier:
     """The classifier as it will be, before training."""
     from unfooled.defences import make_defence, settings_of
     from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
@@ -68,7 +78,7 @@ def _untrained(cell: Cell, root: Cell, task: Any, loaded: dict[Any, Any]) -> Any
     )
 
 
-def _try(cell: Cell, classifier: Any) -> None:
+def _try(cell: Cell, classifier: Classifier) -> None:
     from unfooled.predictors.override import with_predictor
 
     opened = with_predictor(classifier, cell.predictor)

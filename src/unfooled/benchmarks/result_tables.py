@@ -15,16 +15,16 @@ from typing import Any
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
 from unfooled.errors import UserError
-from unfooled.files import read_json
+from unfooled.files import JsonMapping, JsonObject, read_json
 from unfooled.statistics.spread import spread
 
 _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 _CERTIFIED = ("certified_accuracy", "abstention", "asked")
 
 
-def tabulate(cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def tabulate(cells: Sequence[Cell], records: Mapping[str, JsonMapping]) -> list[JsonObject]:
     """A row per task and model in the order of the plan, made of the cells that are done."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[tuple[str, str], JsonObject] = {}
     found: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
     for cell in cells:
         key = (cell.task, cell.defence)
@@ -47,7 +47,7 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]]) ->
     return list(rows.values())
 
 
-def _clean(results: Sequence[Any]) -> dict[str, Any]:
+def _clean(results: Sequence[Any]) -> JsonObject:
     tests = [one["test"] for one in results]
     return {
         "accuracy": _over([one["accuracy"] for one in tests], [one["accuracy_interval"] for one in tests]),
@@ -57,7 +57,7 @@ def _clean(results: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _attack(results: Sequence[Any]) -> dict[str, Any]:
+def _attack(results: Sequence[Any]) -> JsonObject:
     summaries = [one["summary"] for one in results]
     return {
         "recipe": results[0]["recipe"]["name"],
@@ -68,7 +68,7 @@ def _attack(results: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _certificate(results: Sequence[Any]) -> dict[str, Any]:
+def _certificate(results: Sequence[Any]) -> JsonObject:
     summaries = [one["summary"] for one in results]
     return {
         "threat": results[0]["threat"],
@@ -80,7 +80,7 @@ def _certificate(results: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _repeated(results: Sequence[Any]) -> dict[str, Any]:
+def _repeated(results: Sequence[Any]) -> JsonObject:
     return {
         "random": results[0]["random"],
         "repeats": results[0]["repeats"],
@@ -91,13 +91,13 @@ def _repeated(results: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _measured(summaries: Sequence[Any], name: str) -> dict[str, Any] | None:
+def _measured(summaries: Sequence[Any], name: str) -> JsonObject | None:
     """A figure with ``value`` and perhaps ``interval``; None where no seed has it."""
     have = [one[name] for one in summaries if name in one and one[name]["value"] is not None]
     return _over([one["value"] for one in have], [one.get("interval") for one in have]) if have else None
 
 
-def _over(values: Sequence[float], intervals: Sequence[Any] = ()) -> dict[str, Any]:
+def _over(values: Sequence[float], intervals: Sequence[Any] = ()) -> JsonObject:
     return spread(values) | {"interval": intervals[0] if len(values) == 1 and intervals else None}
 
 
@@ -105,16 +105,14 @@ CHOSEN_BY = "dev accuracy, mean over seeds; the test accuracy is reported only"
 TRAINED = ("trained", "reused")
 
 
-def rank(
-    cells: Sequence[Cell], records: Mapping[str, Mapping[str, Any]], now: Collection[str] = ()
-) -> dict[str, Any]:
+def rank(cells: Sequence[Cell], records: Mapping[str, JsonMapping], now: Collection[str] = ()) -> JsonObject:
     """One row per model over its seeds; complete rows first, best dev accuracy first.
 
     ``now`` names the cells that were trained by this call; others that are done were reused.
     """
     models = [cell for cell in cells if cell.kind == "train"]
     runs = [_run(cell, records[cell.name], trained=cell.name in now) for cell in models]
-    grouped: dict[tuple[str, str], dict[str, Any]] = {}
+    grouped: dict[tuple[str, str], JsonObject] = {}
     for cell, run in zip(models, runs, strict=True):
         key = (cell.task, cell.defence)
         grouped.setdefault(key, {"settings": cell.grid, "runs": []})["runs"].append(run)
@@ -137,7 +135,7 @@ def rank(
     }
 
 
-def _run(cell: Cell, record: Mapping[str, Any], *, trained: bool) -> dict[str, Any]:
+def _run(cell: Cell, record: JsonMapping, *, trained: bool) -> JsonObject:
     """What the ranking says of one training."""
     told = {"seed": cell.seed, "folder": str(cell.run)}
     if record["status"] == "failed":
@@ -146,7 +144,7 @@ def _run(cell: Cell, record: Mapping[str, Any], *, trained: bool) -> dict[str, A
         return told | {"status": "pending"}
     try:
         metrics = read_json(cell.run / "metrics.json")
-        found: dict[str, Any] = {
+        found: JsonObject = {
             f"{split}_{key}": metrics[split][name]
             for split in ("dev", "test")
             for key, name in (
@@ -162,10 +160,10 @@ def _run(cell: Cell, record: Mapping[str, Any], *, trained: bool) -> dict[str, A
     return told | {"status": "trained" if trained else "reused", **found}
 
 
-def _row(settings: dict[str, Any], runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(settings: JsonObject, runs: list[JsonObject]) -> JsonObject:
     done = [run for run in runs if run["status"] in TRAINED]
     states = {"finished" if run["status"] in TRAINED else run["status"] for run in runs}
-    row: dict[str, Any] = {
+    row: JsonObject = {
         "settings": settings,
         "best": False,
         "status": states.pop() if len(states) == 1 else "incomplete",
@@ -182,17 +180,17 @@ def _row(settings: dict[str, Any], runs: list[dict[str, Any]]) -> dict[str, Any]
     return row | {"runs": runs}
 
 
-def _place(row: dict[str, Any]) -> tuple[bool, float]:
+def _place(row: JsonObject) -> tuple[bool, float]:
     """Rows of which a seed is missing never beat a complete one; ties keep the order of the grid."""
     return row["status"] != "finished", -row["dev"]["mean"] if "dev" in row else 1.0
 
 
-def ranking_csv(table: dict[str, Any]) -> str:
+def ranking_csv(table: JsonObject) -> str:
     """The rows of a ranking for a spreadsheet; what a row does not have stays empty."""
     flat = []
     for row in table["rows"]:
         runs = row["runs"]
-        line: dict[str, Any] = {name: shown(value) for name, value in row["settings"].items()}
+        line: JsonObject = {name: shown(value) for name, value in row["settings"].items()}
         line |= {"best": "yes" if row["best"] else "", "status": row["status"]}
         line["seeds_done"] = sum(run["status"] in TRAINED for run in runs)
         for split in ("dev", "test"):

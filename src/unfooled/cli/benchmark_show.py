@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from unfooled.cli.console import err, out, print_json
+from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +32,7 @@ def list_presets(as_json: bool) -> None:
 class Announcer:
     """Where the benchmark stands, on stderr: a line before each cell, a bar within it, its end."""
 
-    def cell(self, cell: Cell, records: Sequence[Mapping[str, Any]]) -> None:
+    def cell(self, cell: Cell, records: Sequence[JsonMapping]) -> None:
         from unfooled.benchmarks.state import time_left
 
         number = [record["name"] for record in records].index(cell.name)
@@ -61,13 +62,13 @@ class Announcer:
         return nullcontext(_ignore)  # training has its own bar
 
 
-def described(record: Mapping[str, Any]) -> str:
+def described(record: JsonMapping) -> str:
     """``attack textfooler: movie-reviews, rsmi, seed 0``"""
     what = f" {record['what']}" if record["what"] else ""
     return f"{record['kind']}{what}: {record['task']}, {record['defence']}, seed {record['seed']}"
 
 
-def show_cells(result: Mapping[str, Any]) -> None:
+def show_cells(result: JsonMapping) -> None:
     """What a dry run found: every cell and its state."""
     from rich.table import Table
 
@@ -84,7 +85,7 @@ def show_cells(result: Mapping[str, Any]) -> None:
     )
 
 
-def show_result(result: Mapping[str, Any]) -> None:
+def show_result(result: JsonMapping) -> None:
     """The figures of what is done, what failed, and where the page is."""
     from unfooled.cli.benchmark_tables import attack_table, certificate_table, repeat_table
 
@@ -119,7 +120,7 @@ def show_result(result: Mapping[str, Any]) -> None:
         out.print(f"Report: {result['report']}", markup=False, soft_wrap=True)
 
 
-def show_ranking(rows: Sequence[Mapping[str, Any]], *, several: bool) -> None:
+def show_ranking(rows: Sequence[JsonMapping], *, several: bool) -> None:
     """The models of a grid, the best dev accuracy first."""
     from unfooled.cli.benchmark_tables import ranking_table
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
+
+from unfooled.files import JsonMapping
 
 Line = tuple[str, list[str]]
 """The style of a line and its cells."""
 _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 
 
-def attack_table(result: Mapping[str, Any]) -> Table:
+def attack_table(result: JsonMapping) -> Table:
     """Clean accuracy and every attack, a row each; the interval below the figure where there is one seed."""
     heads = ("SAcc", "RAcc", "re-verified", "ASR", "re-verified", "AvgQ", "forwards", "inputs")
     lines: list[Line] = []
@@ -33,7 +35,7 @@ def attack_table(result: Mapping[str, Any]) -> Table:
     return _table(("task", "model", "attack"), heads, lines)
 
 
-def certificate_table(result: Mapping[str, Any]) -> Table:
+def certificate_table(result: JsonMapping) -> Table:
     """Certified accuracy, abstentions, radius and cost of every certificate."""
     heads = ("certified accuracy", "radius reached", "abstained", "average radius", "draws", "inputs")
     lines: list[Line] = []
@@ -48,7 +50,7 @@ def certificate_table(result: Mapping[str, Any]) -> Table:
     return _table(("task", "model", "certificate"), heads, lines)
 
 
-def repeat_table(result: Mapping[str, Any]) -> Table:
+def repeat_table(result: JsonMapping) -> Table:
     """How far the accuracy of repeated evaluations varies; nothing of models that draw nothing."""
     heads = ("accuracy", "std over repeats", "ever changed", "repeats", "inputs")
     lines: list[Line] = []
@@ -61,7 +63,7 @@ def repeat_table(result: Mapping[str, Any]) -> Table:
     return _table(("task", "model"), heads, lines)
 
 
-def ranking_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Table:
+def ranking_table(rows: Sequence[JsonMapping], *, several: bool) -> Table:
     """Dev and test accuracy of the models of a grid: over seeds, or with the interval of one."""
     from unfooled.benchmarks.grid import shown
 
@@ -86,7 +88,7 @@ def ranking_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Table:
     return view
 
 
-def _ranked(row: Mapping[str, Any], split: str) -> str:
+def _ranked(row: JsonMapping, split: str) -> str:
     """``0.812±0.004`` over seeds, or ``0.812 (0.79–0.83)`` for one."""
     number, interval = row[split], row[f"{split}_interval"]
     if interval is not None:
@@ -107,9 +109,7 @@ def _table(names: Sequence[str], numbers: Sequence[str], lines: Sequence[Line]) 
     return table
 
 
-def _lines(
-    names: tuple[str, ...], figures: Sequence[Any], queries: Any, costs: Mapping[str, Any]
-) -> list[Line]:
+def _lines(names: tuple[str, ...], figures: Sequence[Any], queries: Any, costs: JsonMapping) -> list[Line]:
     """A row of rates and costs, and its intervals."""
     cells = [*(_value(figure, 3) for figure in figures), _value(queries, 0)]
     first = [*names, *cells, _value(costs["forwards"], 1), str(costs["inputs"])]
@@ -121,7 +121,7 @@ def _intervals(figures: Sequence[Any], *, after: int) -> list[Line]:
     return [("dim", ["", "", "", *found, *[""] * after])] if any(found) else []
 
 
-def _published(result: Mapping[str, Any], task: str, recipes: set[str], defences: set[str]) -> Iterator[Line]:
+def _published(result: JsonMapping, task: str, recipes: set[str], defences: set[str]) -> Iterator[Line]:
     """The paper's figures for this task and attack, in our unit."""
     for figure in (result["published"] or {"figures": ()})["figures"]:
         if figure["task"] == task and figure.get("attack") in recipes and figure.get("defence") in defences:
@@ -131,14 +131,14 @@ def _published(result: Mapping[str, Any], task: str, recipes: set[str], defences
             yield "dim", [*names, sacc, racc, "", asr, "", queries, "", ""]
 
 
-def _value(figure: Mapping[str, Any] | None, digits: int) -> str:
+def _value(figure: JsonMapping | None, digits: int) -> str:
     if figure is None:
         return ""
     std = "" if figure["std"] is None else f"±{figure['std']:.{digits}f}"
     return f"{figure['mean']:.{digits}f}{std}"
 
 
-def _interval(figure: Mapping[str, Any] | None) -> str:
+def _interval(figure: JsonMapping | None) -> str:
     interval = None if figure is None else figure["interval"]
     return "" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}"
 

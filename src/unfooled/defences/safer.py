@@ -16,12 +16,12 @@ from unfooled.defences.base import remade
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import SynonymVote
-from unfooled.predictors.smoothing import resampled
+from unfooled.predictors.smoothing import SubstitutionSets, resampled
 from unfooled.settings import setting
 
 
 @dataclass(frozen=True)
-class Safer:
+class Safer(SubstitutionSets):
     """Trained and deployed on texts whose words were redrawn."""
 
     name: ClassVar[str] = "safer"
@@ -30,18 +30,10 @@ class Safer:
     certifies: ClassVar[tuple[str, ...]] = ("synonyms",)
     deployed_as: ClassVar[str] = "safer"
 
-    table: str = setting(
-        "counter-fitted", "Substitutes: counter-fitted, wordnet, or a JSON file with synonyms of words"
-    )
-    min_cosine: float = setting(0.8, "Least cosine of counter-fitted substitutes", at_least=-1, at_most=1)
-    max_synonyms: int = setting(100, "Most substitutes of a word (K)", at_least=1)
-    expand: bool = setting(
-        True, "Redraw from the whole connected component of synonyms, if that has at most K words"
-    )
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
     def resolved(self, model: Model) -> Safer:
-        self.predictor(model).substitutes()  # made or read now, so that a bad table is refused early
+        self.substitutes()  # made or read now, so that a bad table is refused early
         return self
 
     def begin(self, training: Training) -> SaferSession:
@@ -49,7 +41,7 @@ class Safer:
 
     def redrawn(self, model: Model, batch: Batch) -> Batch:
         """The batch with every word of every text redrawn."""
-        table = self.predictor(model).substitutes()
+        table = self.substitutes()
         stream = np.random.default_rng(int(torch.randint(2**62, ())))
         texts = [
             [resampled(text, table, lambda n: int(stream.integers(n))) for text in item.texts]
@@ -59,13 +51,7 @@ class Safer:
         return remade(model, batch, as_text(model).encode([own[0] for own in texts], pairs))
 
     def predictor(self, model: Model) -> SynonymVote:
-        return SynonymVote(
-            table=self.table,
-            min_cosine=self.min_cosine,
-            max_synonyms=self.max_synonyms,
-            expand=self.expand,
-            votes=self.votes,
-        )
+        return SynonymVote(**vars(self))
 
 
 class SaferSession(Session[Safer]):

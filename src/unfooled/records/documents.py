@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.result import Facts, Result
 
 
@@ -17,7 +18,7 @@ from unfooled.records.result import Facts, Result
 class DocumentResult(Result, Mapping[str, Any]):
     """A result that is a JSON document."""
 
-    document: dict[str, Any]
+    document: JsonObject
 
     def __getitem__(self, name: str) -> Any:
         return self.document[name]
@@ -28,7 +29,7 @@ class DocumentResult(Result, Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.document)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """What the file holds."""
         return dict(self.document)
 
@@ -56,7 +57,7 @@ class BenchmarkReport(DocumentResult):
         facts += [("failed", name) for name in failed]
         return facts + ([("report", self["report"])] if self["report"] else [])
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[Mapping[str, object]]:
         for row in self["rows"]:
             yield {"task": row["task"], "defence": row["defence"]} | dict(_flat(row))
 
@@ -79,7 +80,7 @@ class SweepReport(DocumentResult):
             facts.append((name, f"dev {_spread(row, 'dev')}, test {_spread(row, 'test')}{best}"))
         return facts
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[Mapping[str, object]]:
         for row in self["rows"]:
             for run in row["runs"]:
                 yield {**row["settings"], **{key: value for key, value in run.items() if key != "traceback"}}
@@ -101,7 +102,7 @@ class RepresentReport(DocumentResult):
             facts.append((one["attack"], f"{value}, successes: {one['inputs']:,}"))
         return facts + [(name, "no success, nothing to compare") for name in self["without_successes"]]
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[Mapping[str, object]]:
         """One per attack and layer."""
         for one in self["drift"]:
             for number, layer in enumerate(self["layers"][: len(one["l2"])]):
@@ -119,12 +120,12 @@ class WrittenReport(Result):
     """The file that was written, and the verdict on each run as plain values."""
 
     path: Path
-    runs: tuple[dict[str, Any], ...]
-    textattack: tuple[dict[str, Any], ...] = ()
+    runs: tuple[JsonObject, ...]
+    textattack: tuple[JsonObject, ...] = ()
     interactive: bool = False
     """Whether the charts are interactive."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         more = {"textattack": list(self.textattack)} if self.textattack else {}
         return {"report": str(self.path), "runs": list(self.runs), "interactive": self.interactive, **more}
 
@@ -139,12 +140,12 @@ class WrittenReport(Result):
             facts.append((run["name"], f"clean accuracy {value}, {run['examples']:,} inputs"))
         return facts
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[Mapping[str, object]]:
         """One per run."""
         yield from self.runs
 
 
-def _over(number: Mapping[str, Any]) -> str:
+def _over(number: JsonMapping) -> str:
     """A figure over seeds, with its interval where there is one seed and its spread where there are more."""
     text = f"{100 * number['mean']:.1f} %"
     if number.get("interval"):
@@ -153,11 +154,11 @@ def _over(number: Mapping[str, Any]) -> str:
     return text if number.get("std") is None else f"{text} ± {100 * number['std']:.1f}"
 
 
-def _spread(row: Mapping[str, Any], split: str) -> str:
+def _spread(row: JsonMapping, split: str) -> str:
     return _over({**row[split], "interval": row[f"{split}_interval"]})
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: JsonMapping, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from unfooled.files import JsonMapping
+from unfooled.records.certificate import Certificate
+from unfooled.records.outcome import Outcome
 from unfooled.records.textattack_log import TextAttackResults
 from unfooled.records.trained_run import Run
 
@@ -19,10 +21,10 @@ class Attack:
 
     name: str
     folder: str
-    summary: Mapping[str, Any]
-    outcomes: Sequence[Any]
+    summary: JsonMapping
+    outcomes: Sequence[Outcome]
     labels: Sequence[str]
-    about: Mapping[str, Any]
+    about: JsonMapping
     other_predictor: str = ""
     """How the attacked predictor differs from the one the run was saved with."""
 
@@ -34,7 +36,7 @@ class Attack:
     def randomised(self) -> bool:
         return bool(self.summary["randomised"])
 
-    def rate(self, name: str, *, verified: bool = False) -> Mapping[str, Any]:
+    def rate(self, name: str, *, verified: bool = False) -> JsonMapping:
         """``racc`` or ``asr``; re-verified ones are the plain ones if the victim draws nothing."""
         return self.summary.get(f"{name}_verified", self.summary[name]) if verified else self.summary[name]
 
@@ -45,9 +47,9 @@ class Certified:
 
     threat: str
     folder: str
-    summary: Mapping[str, Any]
-    certificates: Sequence[Any]
-    about: Mapping[str, Any]
+    summary: JsonMapping
+    certificates: Sequence[Certificate]
+    about: JsonMapping
     meaning: str
     """The changes that a radius of R covers, in words."""
 
@@ -60,8 +62,8 @@ class ModelEvidence:
     run: Run | None
     attacks: tuple[Attack, ...] = ()
     certified: tuple[Certified, ...] = ()
-    repeated: Mapping[str, Any] | None = None
-    representations: Mapping[str, Any] | None = None
+    repeated: JsonMapping | None = None
+    representations: JsonMapping | None = None
 
     @property
     def task(self) -> str:
@@ -96,8 +98,8 @@ class Benchmark:
 
     name: str
     folder: str
-    cells: tuple[Mapping[str, Any], ...]
-    published: Mapping[str, Any] | None = None
+    cells: tuple[JsonMapping, ...]
+    published: JsonMapping | None = None
     scale: float = 1.0
     """By how much the sizes of its plan were cut for a trial."""
 

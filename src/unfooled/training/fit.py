@@ -12,7 +12,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
@@ -30,6 +30,9 @@ from unfooled.training.checkpoints import last_checkpoint
 from unfooled.training.data import load_data
 from unfooled.training.progress import ProgressBar
 from unfooled.training.trainer import SessionTrainer, planned_steps
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], 
     return metrics | {"seconds": time.perf_counter() - started}
 
 
-def _encode(model: TextModel, split: Any) -> list[Encoded]:
+def _encode(model: TextModel, split: Dataset) -> list[Encoded]:
     pairs = list(split["text_pair"]) if "text_pair" in split.column_names else None
     return model.encode(list(split["text"]), pairs)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from transformers import TrainerCallback
+from transformers import TrainerCallback, TrainerState
+
+Figures = Mapping[str, float]
 
 
 class ProgressBar(TrainerCallback):
@@ -25,30 +27,34 @@ class ProgressBar(TrainerCallback):
         )
         self._note: dict[str, str] = {}
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_begin(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.start()
         self._task = self._progress.add_task(
             "training", total=state.max_steps, completed=state.global_step, note=""
         )
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.update(self._task, completed=state.global_step, total=state.max_steps)
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+    def on_log(
+        self, args: object, state: TrainerState, control: object, logs: Figures | None = None, **_: object
+    ) -> None:
         for name, value in (logs or {}).items():
             shown = name.replace("eval_", "dev ") if name.startswith("eval_") else name
             if name == "loss" or name.startswith("eval_"):
                 self._note[shown] = f"{shown} {float(value):.3f}"
         self._progress.update(self._task, note="  ".join(self._note.values()))
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **_: Any) -> None:
+    def on_evaluate(
+        self, args: object, state: TrainerState, control: object, metrics: Figures | None = None, **_: object
+    ) -> None:
         if metrics and not self._progress.disable and not self._progress.console.is_terminal:
             told = ", ".join(
                 f"{name.replace('eval_', 'dev ')} {value:.4f}" for name, value in metrics.items()
             )
             self._progress.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_end(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.stop()
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from transformers import Trainer, TrainingArguments, set_seed
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from unfooled.defences import Session, Step, TrainingData
-from unfooled.models import mix
+from unfooled.models import EncodedInput, mix
 
 WEIGHTS = "model.safetensors"
 SESSION = "session.pt"
@@ -56,7 +56,7 @@ class EpochData(Dataset):
     def __len__(self) -> int:
         return len(self.now)
 
-    def __getitem__(self, index: int) -> tuple[Any, int]:
+    def __getitem__(self, index: int) -> tuple[EncodedInput, int]:
         return self.now.encoded[index], self.now.labels[index]
 
 
@@ -102,7 +102,9 @@ class SessionTrainer(Trainer):
         self._per_epoch = planned_steps(len(self._original), self.args)
         self._epoch, self._before, self._steps = 0, 0, self._per_epoch
 
-    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+    def training_step(
+        self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: object = None
+    ) -> Tensor:
         model.train()
         number = self.state.global_step
         step = Step(
@@ -112,7 +114,7 @@ class SessionTrainer(Trainer):
         )
         return self._session.backward(inputs["batch"], step)
 
-    def _accumulate(self, model: Any, compute: Callable[[], Tensor]) -> Tensor:
+    def _accumulate(self, model: nn.Module, compute: Callable[[], Tensor]) -> Tensor:
         loss = model(compute)
         self.accelerator.backward(loss)
         return loss.detach()
@@ -128,7 +130,7 @@ class SessionTrainer(Trainer):
         ]
         return scheduler
 
-    def _get_train_sampler(self, train_dataset: Any = None) -> EpochOrder:
+    def _get_train_sampler(self, train_dataset: object = None) -> EpochOrder:
         return EpochOrder(self._data, self.args.train_batch_size, self._order)
 
     def _run_epoch(self, **now: Any) -> None:  # type: ignore[override]  # the Trainer calls it by keyword
@@ -172,7 +174,7 @@ class SessionTrainer(Trainer):
         safetensors.torch.save_model(self._trained, str(folder / WEIGHTS), metadata={"format": "pt"})
         torch.save(self._session.state_dict(), folder / SESSION)
 
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: object = None) -> None:
         folder = Path(resume_from_checkpoint)
         safetensors.torch.load_model(self._trained, folder / WEIGHTS)
         self._session.load_state_dict(torch.load(folder / SESSION, map_location="cpu", weights_only=True))

@@ -8,7 +8,7 @@ from unfooled.predictors.smoothing.base import SmoothedVote, Transformation
 from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, masked_average
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
-from unfooled.predictors.smoothing.synonym_substitution import SynonymVote, resampled
+from unfooled.predictors.smoothing.synonym_substitution import SubstitutionSets, SynonymVote, resampled
 from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
 from unfooled.predictors.smoothing.word_masking import RandomWordMask
 from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
@@ -25,6 +25,7 @@ __all__ = [
     "RandomWordDelete",
     "RandomWordMask",
     "SmoothedVote",
+    "SubstitutionSets",
     "SynonymVote",
     "Transformation",
     "WordAssembler",

@@ -28,10 +28,8 @@ from unfooled.words.word import WORD
 
 
 @dataclass(frozen=True)
-class SynonymVote(SmoothedVote):
-    """A vote over texts whose words were redrawn."""
-
-    name: ClassVar[str] = "safer"
+class SubstitutionSets:
+    """Which words may stand for which: settings that training and the vote must share."""
 
     table: str = setting(
         "counter-fitted", "Substitutes: counter-fitted, wordnet, or a JSON file with synonyms of words"
@@ -42,12 +40,19 @@ class SynonymVote(SmoothedVote):
         True, "Redraw from the whole connected component of synonyms, if that has at most K words"
     )
 
-    def check(self, model: Model) -> None:
-        as_text(model)
-
     def substitutes(self) -> SubstitutionTable:
         """The table; the first call computes and keeps it."""
         return load_table(self.table, min_cosine=self.min_cosine, most=self.max_synonyms, expand=self.expand)
+
+
+@dataclass(frozen=True)
+class SynonymVote(SubstitutionSets, SmoothedVote):
+    """A vote over texts whose words were redrawn."""
+
+    name: ClassVar[str] = "safer"
+
+    def check(self, model: Model) -> None:
+        as_text(model)
 
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from unfooled.files import JsonMapping
 from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.evidence import Attack, Evidence, ModelEvidence
 from unfooled.reports import tables
@@ -113,7 +113,7 @@ def _average(model: ModelEvidence, own: Sequence[Attack]) -> list[TableCell]:
     ]
 
 
-def _beside(data: Evidence, published: Mapping[str, Any]) -> Table:
+def _beside(data: Evidence, published: JsonMapping) -> Table:
     """Published figures, each beside ours for the same task, defence and attack where there is one."""
     source = str(published.get("source", "published"))
     columns = [
@@ -144,7 +144,7 @@ def _beside(data: Evidence, published: Mapping[str, Any]) -> Table:
     return Table("published", caption, columns, rows)
 
 
-def _counterpart(data: Evidence, figure: Mapping[str, Any]) -> tuple[ModelEvidence | None, Attack | None]:
+def _counterpart(data: Evidence, figure: JsonMapping) -> tuple[ModelEvidence | None, Attack | None]:
     for model in data.models:
         if (model.task, model.defence) == (figure.get("task"), figure.get("defence")):
             for one in model.attacks:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.reports import tables
@@ -36,7 +35,7 @@ def content(data: Evidence) -> Content:
     }
 
 
-def _threat(data: Evidence, threat: str) -> dict[str, Any]:
+def _threat(data: Evidence, threat: str) -> JsonObject:
     found = [(model, one) for model in data.models for one in model.certified if one.threat == threat]
     radius = useful_radius(data, threat)
     any_one = found[0][1]

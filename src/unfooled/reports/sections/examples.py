@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
+from unfooled.files import JsonObject
+from unfooled.records.certificate import Certificate
 from unfooled.records.evidence import Attack, Certified, Evidence, ModelEvidence
+from unfooled.records.outcome import Outcome
 from unfooled.records.textattack_log import word_edits
+from unfooled.records.trained_run import Sample
 from unfooled.reports.formatting import visible
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section
@@ -41,7 +44,7 @@ OUTCOMES = {
 }
 """What can become of a text, in words."""
 
-Record = dict[str, Any]
+Record = JsonObject
 Key = tuple[str, ...]
 
 
@@ -98,7 +101,7 @@ def _label(attack: Attack, number: int | None) -> str | None:
     return None if number is None or not 0 <= number < len(attack.labels) else str(attack.labels[number])
 
 
-def _attacked(attack: Attack, outcome: Any) -> Record:
+def _attacked(attack: Attack, outcome: Outcome) -> Record:
     name = {"success": "fooled" if outcome.verified else "once", "failed": "held"}
     record: Record = {
         "way": attack.name,
@@ -126,7 +129,7 @@ def _attacked(attack: Attack, outcome: Any) -> Record:
     return record
 
 
-def _proved(found: Certified, certificate: Any) -> Record:
+def _proved(found: Certified, certificate: Certificate) -> Record:
     outcome = certificate.status
     if outcome == "certified" and certificate.correct is not True:
         outcome = "certified-unknown" if certificate.correct is None else "certified-wrong"
@@ -142,7 +145,7 @@ def _proved(found: Certified, certificate: Any) -> Record:
     return record
 
 
-def _predicted(sample: Any) -> Record:
+def _predicted(sample: Sample) -> Record:
     record: Record = {"way": "clean text", "outcome": sample.outcome, "before": sample.label}
     if sample.votes:
         record["votes"] = [dict(stage) for stage in sample.votes]
@@ -161,9 +164,10 @@ def _listed(data: Evidence) -> Iterator[Record]:
     each = max(1, MAX_LISTED // max(1, len(attacks)))
     for model, attack in attacks:
         for outcome in [one for one in attack.outcomes if one.verified][:each]:
+            perturbed = outcome.perturbed or ()
             edits = [
                 word_edits(which, *pair)
-                for which, pair in enumerate(zip(outcome.original, outcome.perturbed, strict=True))
+                for which, pair in enumerate(zip(outcome.original, perturbed, strict=True))
             ]
             yield {
                 "who": f"{model.name}, {attack.name}",
@@ -175,7 +179,7 @@ def _listed(data: Evidence) -> Iterator[Record]:
                 ],
                 "perturbed": [
                     highlighted(text, [edit.perturbed_place[1:] for edit in own])
-                    for text, own in zip(outcome.perturbed, edits, strict=True)
+                    for text, own in zip(perturbed, edits, strict=True)
                 ],
             }
 

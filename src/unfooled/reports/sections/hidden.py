@@ -3,8 +3,7 @@ final states of clean, fickle and obstinate texts (Chen et al. 2022, Figure 5)."
 
 from __future__ import annotations
 
-from typing import Any
-
+from unfooled.files import JsonObject
 from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Lines, Point, Scatter, Series
@@ -35,7 +34,7 @@ def content(data: Evidence) -> Content:
 
 
 def _drift_chart(
-    drift: list[tuple[ModelEvidence, dict[str, Any]]], key: str, title: str, up: str
+    drift: list[tuple[ModelEvidence, JsonObject]], key: str, title: str, up: str
 ) -> Lines | None:
     if not drift:
         return None
@@ -54,7 +53,7 @@ def _drift_chart(
     return Lines(f"drift-{key}", title, series, over="layer", x=Axis(names=layers), y=Axis(up))
 
 
-def _table(drift: list[tuple[ModelEvidence, dict[str, Any]]]) -> Table:
+def _table(drift: list[tuple[ModelEvidence, JsonObject]]) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Attack", numeric=False),
@@ -77,7 +76,7 @@ def _table(drift: list[tuple[ModelEvidence, dict[str, Any]]]) -> Table:
     return Table("drift", caption, columns, rows)
 
 
-def _at(one: dict[str, Any], key: str, place: int) -> tables.TableCell:
+def _at(one: JsonObject, key: str, place: int) -> tables.TableCell:
     intervals = one.get(f"{key}_interval")
     found = {
         "value": one[key][place],

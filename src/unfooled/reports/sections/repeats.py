@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from unfooled.files import JsonObject
 from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
@@ -47,7 +48,7 @@ def _without_seed(text: str) -> str:
     return repr(sorted((key, repr(value)) for key, value in config.items() if key != "seed"))
 
 
-def _config(text: str) -> dict[str, Any]:
+def _config(text: str) -> JsonObject:
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError:

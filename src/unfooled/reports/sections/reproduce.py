@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports.section import Content, Section
 
@@ -16,7 +16,7 @@ def content(data: Evidence) -> Content:
     return {"models": [{"model": model, "steps": list(_steps(model))} for model in data.models]}
 
 
-def _steps(model: ModelEvidence) -> Iterator[dict[str, Any]]:
+def _steps(model: ModelEvidence) -> Iterator[JsonObject]:
     run = model.run
     if run and run.config_text:
         again = ["unfooled", "train", "--config", f"{run.folder}/config.yaml", "--out", f"{run.folder}-again"]
@@ -36,12 +36,12 @@ def _steps(model: ModelEvidence) -> Iterator[dict[str, Any]]:
         yield _step("Hidden states", model.representations, None)
 
 
-def _options(repeated: Mapping[str, Any]) -> list[str]:
+def _options(repeated: JsonMapping) -> list[str]:
     named = {"repeats": repeated["repeats"], "limit": repeated["inputs"], "seed": repeated["seed"]}
     return [part for name, value in named.items() for part in (f"--{name}", str(value))]
 
 
-def _step(what: str, about: Mapping[str, Any], command: str | None) -> dict[str, Any]:
+def _step(what: str, about: JsonMapping, command: str | None) -> JsonObject:
     seed = about.get("seed")
     versions = about.get("versions") or {"unfooled": about.get("unfooled", "version not known")}
     return {
@@ -51,7 +51,7 @@ def _step(what: str, about: Mapping[str, Any], command: str | None) -> dict[str,
     }
 
 
-def _attack_command(model: ModelEvidence, about: Mapping[str, Any]) -> str | None:
+def _attack_command(model: ModelEvidence, about: JsonMapping) -> str | None:
     """For attacks made from Python, the command that does the same, as far as it is known."""
     if about.get("command") or not model.run:
         return None
@@ -61,7 +61,7 @@ def _attack_command(model: ModelEvidence, about: Mapping[str, Any]) -> str | Non
     return shlex.join([*parts, "--seed", str(about.get("seed", 0))])
 
 
-def _versions(versions: Mapping[str, Any]) -> str:
+def _versions(versions: JsonMapping) -> str:
     return ", ".join(f"{name} {value}" for name, value in versions.items())
 
 
