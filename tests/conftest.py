@@ -8,6 +8,7 @@ import os
 # threads, and lose much where test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 import torch
 
 from run_folders import MakeRun, write_run
+from tiny_attacks import Swap
 from tiny_models import FAMILIES, tiny_classifier
+from unfooled.attacks import RECIPES
 from unfooled.models import TextModel
 
 torch.set_num_threads(1)
@@ -89,3 +92,12 @@ def _no_chart_library(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Tests that do not need the chart library do not fetch it."""
     if request.node.get_closest_marker("network") is None:
         monkeypatch.setattr("unfooled.api.report.chart_library", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def swap_recipe() -> Iterator[None]:
+    """A recipe that needs no lexicon, and a page that needs no chart library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(RECIPES, "swap", Swap)
+        patch.setattr("unfooled.api.report.chart_library", lambda: None, raising=False)
+        yield

@@ -12,6 +12,10 @@ from unfooled.models import Batch, TextModel
 
 TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48, mean_words=6)
 NOTHING = TrainingData((), ())
+LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
+"""Of the texts of tiny_models."""
+FULL = Step(done=1.0)
+"""A step at the end of training, where every schedule has its full value."""
 
 
 def begin(defence: Defence, model: TextModel, data: TrainingData = NOTHING) -> Session[Any]:

@@ -25,17 +25,10 @@ from unfooled.benchmarks.state import time_left
 from unfooled.errors import UsageError, UserError
 from unfooled.predictors import Classifier
 
+pytestmark = pytest.mark.usefixtures("swap_recipe")
+
 HERE = Path(__file__).parent
 STANDARD, RSMI = "reviews-standard-s0", "reviews-rsmi-s0"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def recipe() -> Iterator[None]:
-    """A recipe that needs no lexicon, and a page that needs no chart library."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(RECIPES, "swap", Swap)
-        patch.setattr("unfooled.api.report.chart_library", lambda: None, raising=False)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,10 @@ import pytest
 import yaml
 
 from commands import command
-from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
-from unfooled.attacks import RECIPES
 from unfooled.benchmarks import cell_work as benchmark_run
 
-
-@pytest.fixture(scope="module", autouse=True)
-def recipe() -> Iterator[None]:
-    """A recipe that needs no lexicon, and a page that needs no chart library."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(RECIPES, "swap", Swap)
-        patch.setattr("unfooled.api.report.chart_library", lambda: None, raising=False)
-        yield
+pytestmark = pytest.mark.usefixtures("swap_recipe")
 
 
 @pytest.fixture(scope="module")

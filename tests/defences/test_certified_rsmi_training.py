@@ -9,25 +9,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tiny_models import TEXTS, tiny_classifier
-from tiny_training import loss_of
+from tiny_models import TEXTS
+from tiny_training import FULL, LABELS, loss_of
 from unfooled.defences import CertifiedRsmi, Step, make_defence
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import DECIDE
-
-LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
-FULL = Step(done=1.0)
-
-
-@pytest.fixture(scope="module")
-def classifier() -> TextModel:
-    return tiny_classifier("bert")
-
-
-@pytest.fixture
-def batch(classifier: TextModel) -> Batch:
-    return classifier.batch(classifier.encode(TEXTS), LABELS)
 
 
 @pytest.fixture

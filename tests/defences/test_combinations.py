@@ -10,13 +10,11 @@ import torch
 from torch import Tensor
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import begin
+from tiny_training import FULL, begin
 from toy_defence import Toy, ToySession
-from unfooled.defences import DEFENCES, Losses, Session, Step, TrainingData, make_defence, settings_of
+from unfooled.defences import DEFENCES, Losses, Session, TrainingData, make_defence, settings_of
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
-
-FULL = Step(done=1.0)
 
 
 @pytest.fixture(autouse=True)

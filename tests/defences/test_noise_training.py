@@ -12,26 +12,13 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import loss_of
+from tiny_training import FULL, LABELS, loss_of
 from unfooled import assets
 from unfooled.defences import CertifiedRsmi, NoiseAugment, Stability, Standard, Step, make_defence
 from unfooled.defences.scale import default_sigma
 from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, TextModel
 from unfooled.predictors import Vote
-
-LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
-FULL = Step(done=1.0)
-
-
-@pytest.fixture(scope="module")
-def classifier() -> TextModel:
-    return tiny_classifier("bert")
-
-
-@pytest.fixture
-def batch(classifier: TextModel) -> Batch:
-    return classifier.batch(classifier.encode(TEXTS), LABELS)
 
 
 @pytest.fixture
