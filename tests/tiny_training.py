@@ -8,7 +8,7 @@ from torch import Tensor
 
 from unfooled.data.task import Task
 from unfooled.defences import Defence, Session, Step, Training, TrainingData
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model
 
 TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48, mean_words=6)
 NOTHING = TrainingData((), ())
@@ -18,11 +18,11 @@ FULL = Step(done=1.0)
 """A step at the end of training, where every schedule has its full value."""
 
 
-def begin(defence: Defence, model: TextModel, data: TrainingData = NOTHING) -> Session[Any]:
+def begin(defence: Defence, model: Model, data: TrainingData = NOTHING) -> Session[Any]:
     """The session of a resolved defence."""
     return defence.begin(Training(model, data, TASK, seed=0, steps=10))
 
 
-def loss_of(defence: Defence, model: TextModel, batch: Batch, step: Step) -> Tensor:
+def loss_of(defence: Defence, model: Model, batch: Batch, step: Step) -> Tensor:
     """The loss of one step."""
     return begin(defence, model).loss(batch, step).total

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from unfooled.defences import DEFENCES, Losses, Session, Step, Training, TrainingData
-from unfooled.models import Batch, TextModel
+from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 
@@ -33,13 +33,13 @@ class Toy:
     added: int = setting(20, "Examples that are added in an epoch", at_least=0)
     passes: int = setting(1, "Backward passes per step (K)", at_least=1)
 
-    def resolved(self, model: TextModel) -> Toy:
+    def resolved(self, model: Model) -> Toy:
         return self
 
     def begin(self, training: Training) -> ToySession:
         return ToySession(training, self) if self.passes == 1 else SeveralPasses(training, self)
 
-    def predictor(self, model: TextModel) -> Predictor:
+    def predictor(self, model: Model) -> Predictor:
         return Plain()
 
 
@@ -52,7 +52,7 @@ class ToySession(Session[Toy]):
         self.modules = {"critic": self.critic}
         self.steps = 0
 
-    def loss(self, batch: Batch, step: Step) -> Losses:
+    def loss(self, batch: Any, step: Step) -> Losses:
         logits = self.model.forward(batch).logits
         self.steps += 1
         return Losses(self.task_loss(logits, batch), self.term(logits), plain=True)
@@ -79,7 +79,7 @@ class ToySession(Session[Toy]):
 class SeveralPasses(ToySession):
     """The same on inputs that move along the gradient: one backward pass per move."""
 
-    def backward(self, batch: Batch, step: Step) -> Tensor:
+    def backward(self, batch: Any, step: Step) -> Tensor:
         self.steps += 1
         moved = torch.zeros_like(self.model.start(batch)).requires_grad_()
         losses = []
@@ -89,7 +89,7 @@ class SeveralPasses(ToySession):
             moved = (moved + 0.05 * moved.grad.sign()).detach().requires_grad_()
         return torch.stack(losses).sum()
 
-    def one_pass(self, batch: Batch, moved: Tensor) -> Tensor:
+    def one_pass(self, batch: Any, moved: Tensor) -> Tensor:
         logits = self.model.forward(batch, start=self.model.start(batch) + moved).logits
         return (self.task_loss(logits, batch) + self.term(logits)) / self.defence.passes
 

@@ -44,7 +44,7 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
     def stepping(self: SessionTrainer, model: Any, inputs: Any, number: Any = None) -> Any:
         if self.state.global_step == job["kill_at"]:
             os.kill(os.getpid(), signal.SIGKILL)
-        log["done"].append(self._planned(self.state.global_step) / self._session.training.steps)
+        log["done"].append(self._planned(self.state.global_step) / self._total)
         seen = [" ".join(item.texts) for item in inputs["batch"].encoded]
         log["seen"].setdefault(str(self._epoch), []).extend(seen)
         return training_step(self, model, inputs, number)

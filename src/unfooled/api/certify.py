@@ -27,9 +27,10 @@ from unfooled.api.target import open_classifier, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.certificates.smoothing import not_its_own
+from unfooled.certificates.smoothing import not_its_own, not_trained_for
 from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
+from unfooled.defences import training_for, trains_for
 from unfooled.errors import UsageError
 from unfooled.files import write_json
 from unfooled.records.certificate import Certificate
@@ -95,6 +96,8 @@ def certify(
     opened = with_predictor(own, predictor)
     changed = named_settings(predictor)[1]
     certifier = Certifier(opened, threat, sampling=sampling, bounds=bounds, reading=reading)
+    if opened.model.kind == "text" and not trains_for(opened.defence, threat):
+        certifier.chosen = not_trained_for(certifier.chosen, opened.defence, training_for(threat))
     certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
     given = which.texts is not None or which.tensors is not None
     if given:

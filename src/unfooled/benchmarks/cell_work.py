@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,15 @@ def run_cell(cell: Cell, tell: Tell, share: Mapping[str, Any], *, afresh: bool =
 
 
 def _train(cell: Cell, *, afresh: bool) -> None:
-    from unfooled.api.train import train
+    from unfooled.api.train import train_as
 
-    values = cell.config.to_dict()
+    config = cell.config
     saved = cell.run / "config.yaml"
     if saved.is_file() and cell.needs:
         before = str(read_config(saved).get("encoder"))
-        if Path(before).resolve() == Path(values["encoder"]).resolve():
-            values["encoder"] = before  # the same folder, spelled as when the training began
-    train(cell.run, overwrite=afresh and saved.is_file(), **values)
+        if Path(before).resolve() == Path(config.encoder).resolve():
+            config = replace(config, encoder=before)  # the same folder, spelled as when the training began
+    train_as(config, cell.run, overwrite=afresh and saved.is_file())
 
 
 def _attack(cell: Cell, how: Mapping[str, Any]) -> None:

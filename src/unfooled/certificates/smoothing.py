@@ -43,17 +43,6 @@ if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
     from unfooled.predictors import Classifier
 
-TRAINED_FOR = {
-    "l2": ("noise-augment", "stability", "certified-rsmi"),
-    "linf": ("noise-augment", "stability", "certified-rsmi"),
-    "each-word": ("noise-augment", "stability", "certified-rsmi"),
-    "l1": ("noise-augment", "stability"),
-    "words": ("random-mask", "random-delete"),
-    "edits": ("random-delete",),
-    "synonyms": ("safer",),
-}
-"""Defences that make a certificate against the threat worth having."""
-
 
 _WORD_VOTES: dict[str, tuple[type[Any], ...]] = {
     "words": (RandomWordMask, RandomWordDelete),
@@ -187,15 +176,18 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         known = ("deletion",)
     for name in bounds:
         choose(dict.fromkeys(known), name, kind=f"bound for {threat}")
-    if model.kind == "text" and classifier.defence not in TRAINED_FOR[threat]:
-        names = " or ".join(f"--defence {name}" for name in TRAINED_FOR[threat])
-        notes = [
-            *notes,
-            f"This run was trained with the defence '{classifier.defence}', not for the threat {threat}: "
-            f"expect few or empty certificates. Train with {names}.",
-        ]
     chosen = tuple(dict.fromkeys(bounds)) or known[:1]
     return Chosen(threat, transformation, chosen, tuple(notes), instead, model.kind)
+
+
+def not_trained_for(chosen: Chosen, defence: str, better: Sequence[str]) -> Chosen:
+    """With a note that the run's defence does not train for the threat, as the ``better`` ones do."""
+    names = " or ".join(f"--defence {name}" for name in better)
+    note = (
+        f"This run was trained with the defence '{defence}', not for the threat {chosen.threat}: expect few "
+        f"or empty certificates. Train with {names}."
+    )
+    return replace(chosen, notes=(*chosen.notes, note))
 
 
 def not_its_own(chosen: Chosen, own: Classifier, opened: Classifier, given: Mapping[str, Any]) -> Chosen:

@@ -51,8 +51,8 @@ def settings_of(defence: Defence) -> dict[str, Any]:
 
 
 def trains_for(name: str, threat: str) -> bool:
-    """Whether the defence, or a part of it, trains for certificates against a threat."""
-    return any(threat in DEFENCES.choose(one).certifies for one in name.split("+"))
+    """Whether the defence, or a part of it, trains for certificates against a threat; False if not known."""
+    return any(one in DEFENCES and threat in DEFENCES[one].certifies for one in name.split("+"))
 
 
 def training_for(threat: str) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ class CertifiedRsmi:
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
     def resolved(self, model: Model) -> CertifiedRsmi:
+        as_text(model)  # other models are refused
         result = replace(self, sigma=default_sigma(model) if self.sigma is None else self.sigma)
         result.predictor(model).check(model)
         return result

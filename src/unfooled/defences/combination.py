@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from unfooled.defences.base import Defence
 from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Model
+from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
 
 
@@ -92,7 +92,7 @@ class CombinedSession(Session[Combination]):
             part for part in parts.values() if part.overrides("loss") and part not in self._several
         ]
 
-    def loss(self, batch: Batch, step: Step) -> Losses:
+    def loss(self, batch: Any, step: Step) -> Losses:
         """The sum of the parts with a loss of their own; where there is none, that of plain fine-tuning."""
         if not self._single:
             return super().loss(batch, step)
@@ -103,7 +103,7 @@ class CombinedSession(Session[Combination]):
             return Losses(sum(own[1:], own[0]), extra)
         return Losses(losses[0].task, extra, plain=True)
 
-    def backward(self, batch: Batch, step: Step) -> Tensor:
+    def backward(self, batch: Any, step: Step) -> Tensor:
         if not self._several:
             return super().backward(batch, step)
         total = _sum([part.backward(batch, step) for part in self._several])
@@ -111,7 +111,7 @@ class CombinedSession(Session[Combination]):
         assert total is not None
         return total if added is None else total + added
 
-    def _besides_plain(self, batch: Batch, step: Step) -> Tensor:
+    def _besides_plain(self, batch: Any, step: Step) -> Tensor:
         """What the single-pass parts add where another part has brought the task loss."""
         losses = self.loss(batch, step)
         if not losses.plain:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, FreshNoise, Model, Noise
+from unfooled.models import FreshNoise, Model, Noise
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors import Predictor, Vote
 from unfooled.settings import setting
@@ -72,6 +72,6 @@ class NoiseAugment:
 class NoiseAugmentSession(Session[NoiseAugment]):
     """Cross-entropy on noisy inputs."""
 
-    def loss(self, batch: Batch, step: Step) -> Losses:
+    def loss(self, batch: Any, step: Step) -> Losses:
         forward = self.model.forward(batch, sampler=self.defence.noise(step), sites=("embeddings",))
         return Losses(self.task_loss(forward.logits, batch))

@@ -36,7 +36,7 @@ class RandomMask:
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
     def resolved(self, model: Model) -> RandomMask:
-        self.predictor(model).check(model)
+        self.predictor(as_text(model)).check(model)
         return self
 
     def begin(self, training: Training) -> RandomMaskSession:

@@ -33,6 +33,7 @@ class Safer(SubstitutionSets):
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
 
     def resolved(self, model: Model) -> Safer:
+        as_text(model)  # other models are refused
         self.substitutes()  # made or read now, so that a bad table is refused early
         return self
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from unfooled.defences.session import Step
+from unfooled.errors import UsageError
 from unfooled.models import Model, as_text
 from unfooled.models.noise import NoiseKind
 
@@ -24,6 +25,11 @@ SHARE = 0.16
 
 def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
     """σ for this encoder's table in two digits; for Laplace noise λ = σ/√2, which has the same variance."""
+    if model.kind != "text":
+        raise UsageError(
+            f"sigma has a default for texts only, but this model reads a {model.kind}. Give sigma in the "
+            "units of its values, for example sigma=0.25."
+        )
     table: Any = as_text(model).architecture.embeddings.weight
     with torch.no_grad():
         spread = float(table.float().std()) * math.sqrt(2 * table.shape[1])

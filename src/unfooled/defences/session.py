@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
-from unfooled.models import Batch, Encoded, Model, mix
+from unfooled.models import EncodedInput, Model, mix
 
 D = TypeVar("D")
 
@@ -26,7 +26,7 @@ D = TypeVar("D")
 class TrainingData:
     """Training inputs, as the model reads them, and one label per input."""
 
-    encoded: Sequence[Encoded]
+    encoded: Sequence[EncodedInput]
     labels: Sequence[int]
 
     def __len__(self) -> int:
@@ -97,11 +97,11 @@ class Session(Generic[D]):
         self.defence = defence
         self.model = training.model
 
-    def loss(self, batch: Batch, step: Step) -> Losses:
+    def loss(self, batch: Any, step: Step) -> Losses:
         """The mean loss of a batch with labels; by default that of plain fine-tuning."""
         return Losses(self.task_loss(self.model.forward(batch).logits, batch), plain=True)
 
-    def backward(self, batch: Batch, step: Step) -> Tensor:
+    def backward(self, batch: Any, step: Step) -> Tensor:
         """All passes of one step, each through ``step.accumulate``; the loss that is logged.
 
         By default one pass of :meth:`loss`. A method that overrides this brings its own task loss.
@@ -130,7 +130,7 @@ class Session(Generic[D]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take back what :meth:`state_dict` gave."""
 
-    def task_loss(self, logits: Tensor, batch: Batch) -> Tensor:
+    def task_loss(self, logits: Tensor, batch: Any) -> Tensor:
         """The mean cross-entropy of a batch."""
         assert batch.labels is not None
         return F.cross_entropy(logits, batch.labels)

@@ -11,14 +11,13 @@ softmax. Clean and noisy rows go through the model in one pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch.nn import functional as F
 
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch
 from unfooled.settings import setting
 
 
@@ -41,11 +40,11 @@ class Stability(NoiseAugment):
 class StabilitySession(Session[Stability]):
     """Plain fine-tuning, and a term that draws the noisy answer to the clean one."""
 
-    def loss(self, batch: Batch, step: Step) -> Losses:
+    def loss(self, batch: Any, step: Step) -> Losses:
         if self.defence.gamma == 0:
             return super().loss(batch, step)
         clean = self.model.start(batch)
-        noisy = clean + self.defence.noise(step)("embeddings", clean, batch.mask)
+        noisy = clean + self.defence.noise(step)("embeddings", clean, getattr(batch, "mask", None))
         twice = torch.arange(len(batch), device=clean.device).repeat(2)
         forward = self.model.forward(batch.rows(twice), start=torch.cat([clean, noisy]))
         clean_logits, noisy_logits = forward.logits.chunk(2)

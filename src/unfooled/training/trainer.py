@@ -9,6 +9,7 @@ written at the end of epochs. The epoch that is kept is the one with the best de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -100,6 +101,7 @@ class SessionTrainer(Trainer):
         self._order = torch.Generator() if self.args.world_size > 1 else None
         # The present epoch: its number, the steps before it, and how many it has.
         self._per_epoch = planned_steps(len(self._original), self.args)
+        self._total = math.ceil(self.args.num_train_epochs * self._per_epoch)
         self._epoch, self._before, self._steps = 0, 0, self._per_epoch
 
     def training_step(
@@ -108,7 +110,7 @@ class SessionTrainer(Trainer):
         model.train()
         number = self.state.global_step
         step = Step(
-            done=self._planned(number) / max(1, self._session.training.steps),
+            done=self._planned(number) / max(1, self._total),
             number=number,
             accumulate=partial(self._accumulate, model),
         )
@@ -137,7 +139,7 @@ class SessionTrainer(Trainer):
         self._epoch, self._before = now["epoch"], self.state.global_step
         self._change_data(now["epoch"])
         self._steps = len(now["train_dataloader"])
-        planned, total = self._per_epoch, self._session.training.steps
+        planned, total = self._per_epoch, self._total
         last = -(
             -(total - self._epoch * planned) * self._steps // planned
         )  # training may end within an epoch
