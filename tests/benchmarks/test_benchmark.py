@@ -395,7 +395,7 @@ def test_runs_survive_the_loss_of_the_state_and_others_are_not_taken_for_them(
     other["train"]["batch_size"] = 8
     with pytest.raises(UsageError, match="batch_size: 16 → 8"):
         benchmark(other, own)
-    monkeypatch.setattr(training, "train", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(training, "train_as", lambda *_, **__: pytest.fail("trained again"))
     assert benchmark(plan, own)["counts"]["done"] == 8
 
 

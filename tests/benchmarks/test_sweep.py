@@ -19,6 +19,7 @@ from unfooled.benchmarks.result_tables import rank
 from unfooled.benchmarks.sweep import sweep, sweep_plan
 from unfooled.errors import UsageError
 from unfooled.statistics.spread import spread
+from unfooled.storage.config import TrainConfig
 from unfooled.training.trainer import SessionTrainer
 
 GRID = {"sigma": [0.1, 0.4]}
@@ -52,7 +53,7 @@ def without_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a finished cell was trained again")
 
-    monkeypatch.setattr(training, "train", refuse)
+    monkeypatch.setattr(training, "train_as", refuse)
 
 
 def as_options(base: dict[str, Any]) -> list[str]:
@@ -171,15 +172,15 @@ def test_failed_cell_is_recorded_the_others_go_on_and_it_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    honest = training.train
+    honest = training.train_as
 
-    def failing(out: Path, **settings: Any) -> Any:
-        if settings["settings"]["sigma"] == 0.1:
+    def failing(config: TrainConfig, *where: Any, **how: Any) -> Any:
+        if config.settings["sigma"] == 0.1:
             raise RuntimeError("out of memory")
-        return honest(out, **settings)
+        return honest(config, *where, **how)
 
     arguments = ["sweep", *as_options(base), "--grid", "sigma=0.1,0.4", "--out", tmp_path / "out", "--json"]
-    monkeypatch.setattr(training, "train", failing)
+    monkeypatch.setattr(training, "train_as", failing)
     assert command(monkeypatch, *arguments) == 1
     table = json.loads(capsys.readouterr().out)
     assert table["runs"]["failed"] == 1
@@ -189,7 +190,7 @@ def test_failed_cell_is_recorded_the_others_go_on_and_it_is_tried_again(
     assert failed["runs"][0]["error"] == "RuntimeError: out of memory"
     assert "out of memory" in (tmp_path / "out/sweep.csv").read_text()
 
-    monkeypatch.setattr(training, "train", honest)
+    monkeypatch.setattr(training, "train_as", honest)
     assert command(monkeypatch, *arguments) == 0
     assert json.loads(capsys.readouterr().out)["runs"] == {
         "trained": 1,

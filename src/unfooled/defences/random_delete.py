@@ -48,7 +48,7 @@ class RandomDelete:
     votes: int = setting(100, "Votes of a prediction (k)", at_least=1)
 
     def resolved(self, model: Model) -> RandomDelete:
-        self.predictor(model).check(model)
+        self.predictor(as_text(model)).check(model)
         if self.consistency and self.draws < 2:
             raise UsageError("consistency compares versions of a text: give draws=2 or more.")
         return self
