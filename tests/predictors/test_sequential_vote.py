@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from tiny_models import sentences
 from unfooled.models import TextModel
-from unfooled.predictors import Sequential
+from unfooled.predictors import Classifier, Sequential
 from unfooled.predictors.sequential import fewest_votes, first_decided, is_decided, log_evidence
 
 LOUD = Sequential(sigma=1.2, noise_layers=(0,), max_votes=30)
@@ -122,10 +122,14 @@ def test_the_answer_does_not_depend_on_the_size_of_the_rounds(
     assert len({sum(d.votes[0]) for d in expected}) > 3, "the stopping times must differ"
 
 
-def test_an_undecided_vote_abstains_only_if_asked_to(two_classes: TextModel) -> None:
+def test_an_undecided_vote_is_marked_and_abstains_unless_told_otherwise(two_classes: TextModel) -> None:
     encoded = two_classes.encode(sentences(20))
-    careful = Sequential(sigma=1.2, noise_layers=(0,), max_votes=30, abstain=True)
-    bold, decisions = LOUD.decide(two_classes, encoded), careful.decide(two_classes, encoded)
+    named = Sequential(sigma=1.2, noise_layers=(0,), max_votes=30, abstain=False)
+    bold, decisions = named.decide(two_classes, encoded), LOUD.decide(two_classes, encoded)
+    assert [d.decided for d in bold] == [d.decided for d in decisions] == [not d.abstained for d in decisions]
+    answers = Classifier(two_classes, named, labels=["down", "up"]).predict(sentences(20))
+    assert [one.decided for one in answers] == [d.decided for d in bold]
+    assert all(one.label == one.leader for one in answers)
     assert [d.abstained for d in decisions] == [not is_decided(d.votes[0], 0.05) for d in decisions]
     assert {d.abstained for d in decisions} == {True, False}
     assert not any(d.abstained for d in bold)

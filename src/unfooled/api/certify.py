@@ -23,6 +23,7 @@ from unfooled.api.certify_job import (
     certify_job,
     secret_seed,
 )
+from unfooled.api.earlier_draws import EarlierDraws
 from unfooled.api.target import open_classifier, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import Certifier
@@ -40,6 +41,7 @@ from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
 from unfooled.storage.kept import JOURNAL, Kept
 from unfooled.storage.provenance import command, versions
 from unfooled.work.executor import make_executor
+from unfooled.work.job import Record
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -123,6 +125,8 @@ def certify(
     with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
         drawn = secret_seed(journal, conditions) if seed is None else seed
         about["seed"] = drawn
+        earlier = EarlierDraws(journal, conditions, sampling, drawn)
+        items = earlier.marked(items)
         job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
         tally = Tally(job.total)
         if executor.in_process:
@@ -138,6 +142,10 @@ def certify(
                 write_json(folder / REPORT, made.to_dict())
             return made
 
+        def take(record: Record) -> None:
+            tally.take(record)
+            earlier.take(record)
+
         def tell() -> None:
             if on_progress:
                 on_progress(tally.progress)
@@ -148,7 +156,7 @@ def certify(
             spec,
             decode=Certificate.from_dict,
             report=report,
-            take=tally.take,
+            take=take,
             tell=tell,
         )
 

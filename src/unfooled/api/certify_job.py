@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 REPORT = "certificate.json"
 TABLE = "certificates"
+REPEATED = (
+    "this input was certified before with fewer draws; choosing among such certificates is peeking, for "
+    "which alpha does not hold (use --adaptive)"
+)
 GROUP = 256
 """Inputs that are read and certified together, at most: memory, not results, depend on it."""
 
@@ -39,6 +43,8 @@ class Item:
     own: tuple[str, ...] | Tensor
     """A text or two, or the values of a tensor."""
     truth: str | None = None
+    repeated: bool = False
+    """Whether the journal has a certificate of it with fewer draws."""
 
     def told(self) -> dict[str, Any]:
         """Which input it is, for the journal's key."""
@@ -162,8 +168,11 @@ def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
 
 
 def completed(certificate: Certificate, item: Item) -> Certificate:
-    """With the row of its input and, if that is known, whether it is right."""
+    """With its row, a mark if the input was certified before and, if that is known, whether it is right."""
     found = replace(certificate, row=item.row)
+    if item.repeated and found.status != REFUSED:
+        message = "; ".join(filter(None, (found.message, REPEATED)))
+        found = replace(found, repeated=True, message=message)
     return found if item.truth is None else found.with_truth(item.truth)
 
 

@@ -1,8 +1,10 @@
 """The sampling procedure (Cohen et al. 2019, CERTIFY): choose a class, bound its probability, or abstain.
 
 n0 draws choose the class; n other draws count its votes. Clopper–Pearson at α bounds its probability from
-below, and 1 − that bound every other class from above (or both at α/2, ``two_class``). Below ½ the answer
-is *abstain*. ``adaptive`` stops early at the same α, by tests that hold at every stopping time:
+below, and 1 − that bound every other class from above: unless it is above ½ the answer is *abstain*.
+``two_class`` bounds the class and the runner-up at α/2 each, and abstains unless the first bound is above the
+second, which may happen below ½. ``adaptive`` stops early at the same α, by tests that hold
+at every stopping time:
 
 - With a question «is the radius at least r?»: :class:`SequentialDecision`, until yes, no, or n draws.
 - Without one: a confidence sequence, until n draws; until the class is excluded (its upper bound is at most

@@ -159,6 +159,7 @@ class Classifier:
             masked_spans=tuple(span for _, span in masked),
             forwards=decision.forwards,
             abstained=decision.abstained,
+            decided=decision.decided,
             leader=leader,
             truncated=item.truncated,
         )

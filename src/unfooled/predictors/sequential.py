@@ -8,8 +8,9 @@ p_a ≤ p_b the mixture likelihood ratio
 
 after s votes for a and f for b is a supermartingale with mean at most 1, so by Ville's inequality it
 ever reaches (C − 1)/ε with probability at most ε/(C − 1). The answer is a as soon as that holds against
-every b; a union over the C − 1 wrong classes gives: *the returned class differs from the most probable one
-with probability at most ε, whenever the vote stops.* Peeking at a fixed-n test has no such guarantee.
+every b; a union over the C − 1 wrong classes gives: *a decided class differs from the most probable one with
+probability at most ε, whenever the vote stops.* Peeking at a fixed-n test has no such guarantee. A vote that
+is not decided after the last ballot promises nothing: it is marked (``decided``) and, by default, abstains.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Sequential(Randomised):
         at_least=1e-12,
         at_most=0.5,
     )
-    abstain: bool = setting(False, "Abstain when undecided after max_votes, instead of naming the leader")
+    abstain: bool = setting(
+        True, "Abstain when undecided after max_votes; false names the leader, without the error rate"
+    )
 
     @property
     def pool(self) -> int:
@@ -87,6 +90,7 @@ class Sequential(Randomised):
             masked=self.shown_masks(plan, owner),
             forwards=plan.saliency_forwards + len(logits),
             abstained=self.abstain and stopped is None,
+            decided=stopped is not None,
         )
 
 

@@ -69,7 +69,9 @@ class Certificate:
     truncated: bool = False
     seconds: float = 0.0
     message: str = ""
-    """Why the input was refused, or why its radius covers no words."""
+    """Why the input was refused, why its radius covers no words, or that it was certified before."""
+    repeated: bool = False
+    """The journal has a certificate of this input with fewer draws: α does not hold for the best of both."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

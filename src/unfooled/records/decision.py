@@ -20,6 +20,8 @@ class Decision:
     forwards: int = 1
     """Forward passes spent on this input, the saliency pass included."""
     abstained: bool = False
+    decided: bool | None = None
+    """Whether the votes name the most probable class at the error rate asked for; None if none was."""
 
     @property
     def stage(self) -> int:

@@ -23,6 +23,9 @@ class Prediction:
     forwards: int = 0
     """Forward passes spent."""
     abstained: bool = False
+    decided: bool | None = None
+    """Whether the votes decided at the error rate asked for; None if none was. False: the leader may not be
+    the most probable class, whatever the label says."""
     leader: str | None = None
     """The leading label, also when the predictor abstained."""
     truncated: bool = False
