@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled.api.target import Opening
 from unfooled.certificates.certifier import Certifier
@@ -46,7 +46,7 @@ class Item:
     repeated: bool = False
     """Whether the journal has a certificate of it with fewer draws."""
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """Which input it is, for the journal's key."""
         if isinstance(self.own, tuple):
             return {"texts": self.own}
@@ -64,7 +64,7 @@ class CertifierOpening:
     sampling: Sampling
     bounds: Sequence[str]
     reading: Reading
-    conditions: Mapping[str, Any]
+    conditions: Mapping[str, object]
 
     def open(self) -> Certifier:
         made = Certifier(
@@ -153,14 +153,14 @@ class Tally:
 
 
 def certificate_report(
-    certificates: Kept[Certificate], about: Mapping[str, Any], *, total: int
+    certificates: Kept[Certificate], about: Mapping[str, object], *, total: int
 ) -> CertificateReport:
     """The report of the certificates there are, of ``total``."""
     details = {**about, "complete": len(certificates) == total, "journal": certificates.where()}
     return CertificateReport(certificate_summary(certificates), certificates, details)
 
 
-def secret_seed(journal: Journal, conditions: Mapping[str, Any]) -> int:
+def secret_seed(journal: Journal, conditions: Mapping[str, object]) -> int:
     """A seed that nobody could know before; the journal keeps it, and the same work goes on with it."""
     key = fingerprint({"secret seed": conditions})
     journal.add(key, 0, {"seed": secrets.randbits(63)})  # the one that is there stays

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -188,7 +188,7 @@ def _forward(text: Model, encoded: Sequence[Encoded], *, mean: bool) -> list[lis
     )
 
 
-def _drift(attack: Attacked, states: States) -> dict[str, Any]:
+def _drift(attack: Attacked, states: States) -> dict[str, object]:
     clean = [states[one.original] for one in attack.successes]
     attacked = [states[one.perturbed or ()] for one in attack.successes]
     return {
@@ -204,9 +204,9 @@ def _by_layer(inputs: Sequence[Sequence[Array]]) -> list[Array]:
     return [np.stack(layer) for layer in zip(*inputs, strict=True)]
 
 
-def _map(found: Sequence[Attacked], states: States, kind: str) -> dict[str, Any]:
+def _map(found: Sequence[Attacked], states: States, kind: str) -> dict[str, object]:
     """The last states in the plane where the clean ones vary most."""
-    points: list[dict[str, Any]] = []
+    points: list[dict[str, object]] = []
     texts: list[Texts] = []
     seen: set[Texts] = set()
     for attack in found:
@@ -220,7 +220,7 @@ def _map(found: Sequence[Attacked], states: States, kind: str) -> dict[str, Any]
             points.append({**about, "kind": kept, "attack": attack.name})
             texts.append(one.perturbed or ())
     state = "[CLS]" if kind == "first token" else "mean"
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "method": f"PCA of the final {state} state, fitted on clean",
         "explained": [0.0, 0.0],
         "points": points,

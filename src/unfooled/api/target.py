@@ -27,7 +27,7 @@ class Target:
 
     victim: Victim
     name: str
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
     reader: Reads
     run: Path | None = None
     """The run folder, which also says what the victim was trained on."""
@@ -39,12 +39,12 @@ class Target:
 class Opening:
     """How a victim is opened, in this process or another; it must turn out to be the same one."""
 
-    what: Any
+    what: object
     predictor: PredictorChoice
-    victim_options: Mapping[str, Any]
+    victim_options: Mapping[str, object]
     device: str
     precision: str
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
 
     def open(self) -> Target:
         target = open_target(
@@ -130,12 +130,12 @@ def open_target(
     return replace(target, opening=Opening(what, predictor, options, device, precision, target.identity))
 
 
-def _opening(classifier: Classifier, predictor: PredictorChoice, identity: Mapping[str, Any]) -> Opening:
+def _opening(classifier: Classifier, predictor: PredictorChoice, identity: Mapping[str, object]) -> Opening:
     model = classifier.model
     return Opening(classifier.folder, predictor, {}, model.device.type, model.precision, identity)
 
 
-def _is_classifier(what: Any) -> bool:
+def _is_classifier(what: object) -> bool:
     if isinstance(what, str | Path):
         return False
     from unfooled.predictors import Classifier
@@ -156,7 +156,7 @@ def _of_classifier(
     classifier: Classifier,
     run: Path | None,
     predictor: PredictorChoice,
-    victim_options: Mapping[str, Any] | None,
+    victim_options: Mapping[str, object] | None,
 ) -> Target:
     from unfooled.attacks.victims.ours import ClassifierVictim
     from unfooled.predictors.override import with_predictor

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -37,7 +36,7 @@ def train(
     labels: Sequence[str] | None = None,
     encoding: str = "utf-8",
     defence: str = "standard",
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     encoder: str = "minilm",
     layers: int | None = None,
     epochs: float = 2.0,

@@ -36,8 +36,8 @@ class Request:
     """Items for one of the scheduler's services; the answer is a list, one entry an item."""
 
     service: str
-    items: tuple[Any, ...]
-    options: tuple[tuple[str, Any], ...] = ()
+    items: tuple[object, ...]
+    options: tuple[tuple[str, object], ...] = ()
 
 
 Steps = Generator[Request, list[Any], T]

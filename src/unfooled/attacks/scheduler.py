@@ -23,7 +23,7 @@ from unfooled.records.metric import ACCURACY
 from unfooled.records.outcome import Outcome, Status
 from unfooled.words.document import Document
 
-Service = Callable[..., Sequence[Any]]
+Service = Callable[..., Sequence[object]]
 """Called with a list of items (and options); gives one result an item."""
 
 
@@ -73,7 +73,7 @@ def run_attacks(
         flights = [flight for flight in flights if flight not in finished]
 
 
-def _advance(flight: _Flight, answer: list[Any] | Exception | None) -> Outcome | None:
+def _advance(flight: _Flight, answer: list[object] | Exception | None) -> Outcome | None:
     """Hand an answer to the attack; its outcome if that ended it. What it computes is its own time."""
     started = time.perf_counter()
     outcome: Outcome | None = None
@@ -90,12 +90,12 @@ def _advance(flight: _Flight, answer: list[Any] | Exception | None) -> Outcome |
 
 def _serve(
     flights: Sequence[_Flight], services: Mapping[str, Service]
-) -> list[tuple[_Flight, list[Any] | Exception]]:
+) -> list[tuple[_Flight, list[object] | Exception]]:
     """Answer the requests of all flights, one call a service and set of options."""
-    groups: dict[tuple[str, tuple[tuple[str, Any], ...]], list[_Flight]] = {}
+    groups: dict[tuple[str, tuple[tuple[str, object], ...]], list[_Flight]] = {}
     for flight in flights:
         groups.setdefault((flight.request.service, flight.request.options), []).append(flight)
-    answers: dict[int, list[Any] | Exception] = {}
+    answers: dict[int, list[object] | Exception] = {}
     for (name, options), members in groups.items():
         started = time.perf_counter()
         for flight, answer in zip(members, _answer(services[name], options, members), strict=True):
@@ -108,8 +108,8 @@ def _serve(
 
 
 def _answer(
-    service: Service, options: tuple[tuple[str, Any], ...], members: Sequence[_Flight]
-) -> list[list[Any] | Exception]:
+    service: Service, options: tuple[tuple[str, object], ...], members: Sequence[_Flight]
+) -> list[list[object] | Exception]:
     items = [item for flight in members for item in flight.request.items]
     try:
         pooled = list(service(items, **dict(options)))
@@ -122,7 +122,7 @@ def _answer(
             return [error]
         # One bad item spoilt the pool: ask for each attack alone, so that only its own attack breaks.
         return [_answer(service, options, [flight])[0] for flight in members]
-    answers: list[list[Any] | Exception] = []
+    answers: list[list[object] | Exception] = []
     for flight in members:
         count = len(flight.request.items)
         answers.append(pooled[:count])

@@ -23,7 +23,7 @@ from unfooled.storage.provenance import recorded_command
 Tell = Callable[..., None]
 
 
-def run_cell(cell: Cell, tell: Tell, share: Mapping[str, Any], *, afresh: bool = False) -> None:
+def run_cell(cell: Cell, tell: Tell, share: Mapping[str, object], *, afresh: bool = False) -> None:
     """Do the work of ``cell``.
 
     ``tell`` gets its progress, ``share`` says who shares its inputs (``workers`` and ``ray``), ``afresh``
@@ -109,7 +109,7 @@ def _represent(cell: Cell) -> None:
     )
 
 
-def _common(cell: Cell) -> dict[str, Any]:
+def _common(cell: Cell) -> dict[str, object]:
     """What attacks, certificates and repeats share."""
     return {
         "predictor": cell.predictor,
@@ -154,7 +154,7 @@ def command_of(cell: Cell) -> str:
     return shlex.join(["unfooled", *words])
 
 
-def _options(values: Mapping[str, Any]) -> Iterator[str]:
+def _options(values: Mapping[str, object]) -> Iterator[str]:
     for name, value in values.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
@@ -167,6 +167,6 @@ def _options(values: Mapping[str, Any]) -> Iterator[str]:
             yield from (option, shown(value))
 
 
-def _assigned(option: str, values: Mapping[str, Any]) -> Iterator[str]:
+def _assigned(option: str, values: Mapping[str, object]) -> Iterator[str]:
     for name, value in values.items():
         yield from (option, f"{name}={shown(value)}")

@@ -49,9 +49,9 @@ class Cell:
     what: str | None = None
     """The attack or certificate."""
     part: Part | None = None
-    predictor: dict[str, Any] = field(default_factory=dict)
+    predictor: dict[str, object] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
-    grid: dict[str, Any] = field(default_factory=dict)
+    grid: dict[str, object] = field(default_factory=dict)
     """What the grid of the plan sets for this model."""
 
     @property
@@ -59,7 +59,7 @@ class Cell:
         return fingerprint(self.conditions)
 
     @property
-    def predictor_settings(self) -> dict[str, Any]:
+    def predictor_settings(self) -> dict[str, object]:
         return {name: value for name, value in self.predictor.items() if name != "name"}
 
 
@@ -107,7 +107,7 @@ def _trainings(
     for model in models:
         before = made.get(model.plan.start_from or "")
         config = plan.config(task, model.plan, seed, encoder=before.run if before else None)
-        conditions: dict[str, Any] = config.to_dict()
+        conditions: dict[str, object] = config.to_dict()
         if before is not None:
             # Not the folder: a benchmark may be moved.
             conditions["encoder"] = {"start_from": before.defence, "key": before.key}
@@ -138,7 +138,7 @@ _PLACES = {
 
 
 def _of_model(
-    model: Cell, kind: Kind, part: Part, predictor: Mapping[str, Any], attacks: list[str] | None = None
+    model: Cell, kind: Kind, part: Part, predictor: Mapping[str, object], attacks: list[str] | None = None
 ) -> Cell:
     what = getattr(part, "name", None)
     folder, file = _PLACES[kind]

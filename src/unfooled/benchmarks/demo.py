@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.plan_file import read_plan
 from unfooled.benchmarks.run import Watch, benchmark
 from unfooled.benchmarks.sweep import OnCell
 from unfooled.errors import UserError
-from unfooled.files import read_json, write_text
+from unfooled.files import JsonMapping, JsonObject, read_json, write_text
 
 ASSETS = ("minilm", "movie-reviews", "wordnet", "tagger")
 TEST_TEXTS = 6
@@ -40,14 +39,14 @@ class DemoResult:
 
     report: Path
     runs: tuple[Path, ...]
-    summaries: tuple[dict[str, Any], ...]
-    attacks: dict[str, dict[str, dict[str, Any]]]
+    summaries: tuple[JsonObject, ...]
+    attacks: dict[str, dict[str, JsonObject]]
     """By model and recipe: the attack's summary."""
-    certificates: dict[str, dict[str, Any]]
+    certificates: dict[str, JsonObject]
     """By model: the summary of its certificates."""
     seconds: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return {
             "report": str(self.report),
             "runs": list(self.summaries),
@@ -75,7 +74,7 @@ def demo(
     folder = Path(plan.name if out is None else out)
     cells = make_cells(plan, folder)
 
-    def hear(cell: Cell, records: Sequence[Mapping[str, Any]]) -> None:
+    def hear(cell: Cell, records: Sequence[JsonMapping]) -> None:
         if cell.kind == "train":
             write_predictions(cell)
         if on_cell:
@@ -123,8 +122,8 @@ def write_predictions(cell: Cell) -> None:
 
 def _told(cells: Sequence[Cell], report: Path, seconds: float) -> DemoResult:
     models = [cell for cell in cells if cell.kind == "train"]
-    attacks: dict[str, dict[str, dict[str, Any]]] = {}
-    certificates: dict[str, dict[str, Any]] = {}
+    attacks: dict[str, dict[str, JsonObject]] = {}
+    certificates: dict[str, JsonObject] = {}
     for cell in cells:
         if cell.kind == "attack":
             attacks.setdefault(cell.defence, {})[str(cell.what)] = read_json(cell.result)["summary"]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import Any
 
 from unfooled.benchmarks.plan import DefencePlan, Plan, plain
 from unfooled.errors import UsageError, did_you_mean
@@ -28,14 +27,14 @@ class PlannedModel:
     plan: DefencePlan
     of: str
     """The name of the defence in the plan."""
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
 
 
-def parse_grid(axes: Sequence[str]) -> dict[str, list[Any]]:
+def parse_grid(axes: Sequence[str]) -> dict[str, list[object]]:
     """``["sigma=0.1,0.2", "noise_layers=[0,2],[3,4]"]`` as names and lists of values, read as YAML."""
     import yaml
 
-    grid: dict[str, list[Any]] = {}
+    grid: dict[str, list[object]] = {}
     for text in axes:
         name, _, values = (part.strip() for part in text.partition("="))
         if not name or not values:
@@ -68,7 +67,7 @@ def models_of(plan: Plan, defence: DefencePlan) -> list[PlannedModel]:
     return list(found.values())
 
 
-def model_name(defence: str, values: Mapping[str, Any]) -> str:
+def model_name(defence: str, values: Mapping[str, object]) -> str:
     """A name to read in a folder: ``rsmi,sigma=0.2,masked_tokens=1``."""
     name = ",".join([defence, *(f"{key}={shown(value)}" for key, value in values.items())])
     safe = re.sub(r"[^\w.+=,\[\]-]", "-", name, flags=re.ASCII)
@@ -77,7 +76,7 @@ def model_name(defence: str, values: Mapping[str, Any]) -> str:
     return f"{safe[:120]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A setting as one would type it."""
     if isinstance(value, list | tuple):
         return f"[{','.join(map(shown, value))}]"
@@ -88,7 +87,7 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, Any]) -> PlannedModel:
+def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, object]) -> PlannedModel:
     from unfooled.defences import make_defence, settings_of
 
     registered = str(chosen.get("defence", defence.defence))

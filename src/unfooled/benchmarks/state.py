@@ -7,15 +7,14 @@ representations, which are computed from the other results in minutes, are simpl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from unfooled import __version__
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
-from unfooled.files import read_json, write_json
+from unfooled.files import JsonMapping, JsonObject, read_json, write_json
 from unfooled.storage.config import read_config
 
 FORMAT = 1
@@ -37,7 +36,7 @@ class State:
         if changed:
             raise UsageError(_refusal(out, changed, before.get("scale", 1.0), plan.scale))
 
-    def _taken_over(self, cell: Cell, changed: list[str]) -> dict[str, Any]:
+    def _taken_over(self, cell: Cell, changed: list[str]) -> JsonObject:
         """The record of a cell that the folder knows already, or a new one."""
         old = self._before.get(cell.name)
         if old is None:
@@ -61,7 +60,7 @@ class State:
         found = [record["status"] for record in self.records.values()]
         return {status: found.count(status) for status in STATUSES}
 
-    def update(self, cell: Cell, status: str, **more: Any) -> dict[str, Any]:
+    def update(self, cell: Cell, status: str, **more: object) -> dict[str, object]:
         """Change a record and write the file."""
         self.records[cell.name] |= {"status": status, **more}
         self.save()
@@ -84,7 +83,7 @@ class State:
         )
 
 
-def time_left(records: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
+def time_left(records: Sequence[JsonMapping]) -> tuple[float, bool]:
     """Seconds that the cells which are left will take, and whether all of them could be guessed.
 
     A guess is the mean of the finished cells of the same kind, attack and defence; else of the same kind and
@@ -105,7 +104,7 @@ def time_left(records: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
     return total, whole
 
 
-def _record(cell: Cell, status: str, **more: Any) -> dict[str, Any]:
+def _record(cell: Cell, status: str, **more: object) -> dict[str, object]:
     from unfooled.benchmarks.cell_work import command_of
 
     return {
@@ -128,7 +127,7 @@ def _record(cell: Cell, status: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def _read(out: Path) -> dict[str, Any]:
+def _read(out: Path) -> JsonObject:
     file = out / STATE
     if not file.is_file():
         return {"cells": [], "left_out": []}
@@ -138,7 +137,7 @@ def _read(out: Path) -> dict[str, Any]:
     return found
 
 
-def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+def _differences(before: object, now: object, name: str = "") -> Iterator[str]:
     """``settings.sigma: 0.2 → 0.4`` for every value that is not the same."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):

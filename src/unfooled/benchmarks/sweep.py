@@ -24,14 +24,14 @@ from unfooled.records.documents import SweepReport
 from unfooled.settings import check_names
 from unfooled.storage.config import TrainConfig
 
-OnCell = Callable[[Cell, Sequence[Mapping[str, Any]]], None]
+OnCell = Callable[[Cell, Sequence[Mapping[str, object]]], None]
 
 
 def sweep(
     out: str | Path,
     *,
-    grid: Mapping[str, Sequence[Any]],
-    train: Mapping[str, Any],
+    grid: Mapping[str, Sequence[object]],
+    train: Mapping[str, object],
     seeds: Sequence[int] = (0,),
     on_cell: OnCell | None = None,
 ) -> SweepReport:
@@ -54,7 +54,7 @@ def sweep(
         write_text(folder / "sweep.csv", ranking_csv(table))
         return table
 
-    def hear(cell: Cell, records: Sequence[Mapping[str, Any]]) -> None:
+    def hear(cell: Cell, records: Sequence[Mapping[str, object]]) -> None:
         now.add(cell.name)
         save(records)
         if on_cell:
@@ -63,7 +63,9 @@ def sweep(
     return SweepReport(save(benchmark(plan, folder, on_cell=hear)["cells"]))
 
 
-def sweep_plan(grid: Mapping[str, Sequence[Any]], seeds: Sequence[int], train: Mapping[str, Any]) -> Plan:
+def sweep_plan(
+    grid: Mapping[str, Sequence[object]], seeds: Sequence[int], train: Mapping[str, object]
+) -> Plan:
     """The plan of a sweep: what the parameters of a training and a grid of some of them mean."""
     seeds = list(seeds)
     if not seeds or len(set(seeds)) != len(seeds):

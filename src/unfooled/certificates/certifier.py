@@ -80,7 +80,7 @@ class Certifier:
         other.__dict__.update(self.__dict__, seed=seed)
         return other
 
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, object]:
         """What a certificate depends on besides the input and the seed, as JSON: for the journal's key."""
         return {
             "unfooled": __version__,
@@ -89,7 +89,7 @@ class Certifier:
             **self._settings(),
         }
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What a report says about the certificates: conditions without the weights, notes, limits."""
         return {
             "reads": self.chosen.kind,
@@ -155,7 +155,7 @@ class Certifier:
         texts = (own,) if isinstance(own, str) else tuple(own)
         return {"texts": texts, "truncated": not isinstance(item, Unreadable) and item.truncated}
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, object]:
         return {
             "threat": self.threat.name,
             "smoothing": self.chosen.describe(),

@@ -32,8 +32,8 @@ def attack(
     *,
     inputs: dict[str, Any],
     limit: own.Limit = 200,
-    limits: dict[str, Any],
-    tools: dict[str, Any],
+    limits: dict[str, object],
+    tools: dict[str, object],
     predictor: options.PredictorName = None,
     predictor_set: own.PredictorSet = None,
     victim_set: own.VictimSet = None,
@@ -127,7 +127,7 @@ def attack(
         raise typer.Exit(1)
 
 
-def _recipes(wanted: str, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _recipes(wanted: str, settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """The recipes with the settings of each; of several, a setting goes to all that have it."""
     from unfooled.attacks import RECIPES, make_recipe
     from unfooled.settings import describe_settings
@@ -154,8 +154,8 @@ def _check_numbers(limit: int, in_flight: int, show: int) -> None:
 
 
 def _within_reach(
-    chosen: dict[str, dict[str, Any]], target: Target, *, only_these: bool
-) -> dict[str, dict[str, Any]]:
+    chosen: dict[str, dict[str, object]], target: Target, *, only_these: bool
+) -> dict[str, dict[str, object]]:
     """Without the recipes that need more of this victim than it shows; one that was asked for is refused."""
     from unfooled.attacks import make_recipe
     from unfooled.attacks.tools import check_access

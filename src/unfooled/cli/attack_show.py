@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled.cli.console import err, out, print_json
+from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -165,14 +166,14 @@ def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> 
     return shown
 
 
-def rate(value: Mapping[str, Any]) -> str:
+def rate(value: JsonMapping) -> str:
     if value["value"] is None:
         return "–      (no such input)"
     low, high = value["interval"]
     return f"{value['value']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {value['count']} of {value['n']})"
 
 
-def mean(value: Mapping[str, Any], digits: int) -> str:
+def mean(value: JsonMapping, digits: int) -> str:
     shown = f"{value['value']:.{digits}f}"
     if value["interval"] is None:
         return f"{shown}  (1 input)"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unfooled.certificates.threats import rounded_down
 from unfooled.cli.console import err, out
+from unfooled.files import JsonObject
 
 if TYPE_CHECKING:
     from unfooled.api.certify_job import CertifyProgress
@@ -117,7 +118,7 @@ def show_report(report: CertificateReport) -> None:
     out.print(f"\n{about['not_covered']}", markup=False, soft_wrap=True)
 
 
-def _curve(curve: list[dict[str, Any]], name: str) -> None:
+def _curve(curve: list[JsonObject], name: str) -> None:
     if len(curve) < 2:
         return
     out.print(f"\n{name} at radius")
@@ -127,7 +128,7 @@ def _curve(curve: list[dict[str, Any]], name: str) -> None:
         out.print(f"{rounded_down(point['radius']):>10}  {point['value']:.3f} {bar}", markup=False)
 
 
-def _rate(rate: dict[str, Any]) -> str:
+def _rate(rate: JsonObject) -> str:
     if rate["value"] is None:
         return "none"
     low, high = rate["interval"]

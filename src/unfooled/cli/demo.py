@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unfooled.cli.console import JsonOption, out, print_json
+from unfooled.files import JsonObject
 
 if TYPE_CHECKING:
     from unfooled.benchmarks.demo import DemoResult
@@ -48,7 +49,7 @@ def demo(
         out.print(f"  {line}", soft_wrap=True, markup=False)
 
 
-def _show_model(summary: dict[str, Any], result: DemoResult) -> None:
+def _show_model(summary: JsonObject, result: DemoResult) -> None:
     from unfooled.cli.attack_show import rate
 
     name = summary["defence"]

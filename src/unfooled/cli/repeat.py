@@ -11,6 +11,7 @@ from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 from unfooled.cli.declared import takes
 from unfooled.data.inputs import Inputs
+from unfooled.files import JsonObject
 
 BAR = 40
 
@@ -68,7 +69,7 @@ def repeat(
         err.print(f"Saved in {(out_ or run / 'repeats') / REPORT}", style="dim", soft_wrap=True)
 
 
-def _show(report: dict[str, Any]) -> None:
+def _show(report: JsonObject) -> None:
     accuracy = report["accuracy"]
     name, texts = report["predictor"]["name"], f"{report['inputs']} texts of {report['source']}"
     if not report["random"]:

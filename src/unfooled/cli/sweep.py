@@ -34,7 +34,7 @@ def sweep(
         Path | None, typer.Option("--out", help="Folder for the runs and the table (default: runs/sweep).")
     ] = None,
     *,
-    training: dict[str, Any],
+    training: dict[str, object],
     set_: options.DefenceSettings = None,
     config: Annotated[
         Path | None,
@@ -83,7 +83,7 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _mapping(value: Any, name: str) -> dict[str, Any]:
+def _mapping(value: object, name: str) -> dict[str, object]:
     if value is None or isinstance(value, dict):
         return value or {}
     raise UsageError(f"--config: {name} must hold names and values, for example {name}: {{sigma: …}}.")

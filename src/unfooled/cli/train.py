@@ -16,7 +16,7 @@ from unfooled.storage.config import TrainConfig, make_config, read_config
 
 @takes(training=TrainConfig)
 def train(
-    training: dict[str, Any],
+    training: dict[str, object],
     set_: options.DefenceSettings = None,
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for the run (default: runs/TASK-DEFENCE).")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from unfooled.data.tables.data_table import DataTable
 from unfooled.errors import DataError
@@ -26,19 +25,19 @@ def and_more(others: int) -> str:
     return f" ({others} more such row{'s' if others > 1 else ''} in this file.)" if others else ""
 
 
-def is_missing(cell: Any) -> bool:
+def is_missing(cell: object) -> bool:
     """None, NaN, an empty string, or the word nan that a spreadsheet tool left behind."""
     if isinstance(cell, str):
         return cell.strip().lower() in ("", "nan")
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
-def shown(cell: Any) -> str:
+def shown(cell: object) -> str:
     text = repr(cell)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _problem(cell: Any, allow_empty: bool) -> str | None:
+def _problem(cell: object, allow_empty: bool) -> str | None:
     if isinstance(cell, str):
         if not cell.strip() and not allow_empty:
             return "is empty. Fill it in or remove the row."

@@ -125,7 +125,7 @@ class Reads(Protocol):
     def labels(self) -> tuple[str, ...]: ...
 
     @property
-    def task(self) -> Mapping[str, Any] | None: ...
+    def task(self) -> Mapping[str, object] | None: ...
 
     @property
     def takes_pairs(self) -> bool: ...
@@ -137,7 +137,7 @@ class Reader:
 
     labels: tuple[str, ...] = ()
     """Empty: the classes have no names, and the data's numbers are meant."""
-    task: Mapping[str, Any] | None = None
+    task: Mapping[str, object] | None = None
     takes_pairs: bool = False
 
 

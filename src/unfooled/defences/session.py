@@ -120,14 +120,14 @@ class Session(Generic[D]):
         """
         return None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """What else a checkpoint must hold: tensors, numbers, text, and lists and dictionaries of them.
 
         It must be the same on all processes of a distributed training.
         """
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Take back what :meth:`state_dict` gave."""
 
     def task_loss(self, logits: Tensor, batch: Any) -> Tensor:

@@ -36,8 +36,8 @@ class Replaced:
 
         @functools.wraps(own)
         def forward(
-            hidden_states: Tensor, attention_mask: Tensor | None = None, *args: Any, **kwargs: Any
-        ) -> Any:
+            hidden_states: Tensor, attention_mask: Tensor | None = None, *args: object, **kwargs: object
+        ) -> object:
             if wanted():
                 return first_token_of(block, hidden_states, attention_mask)
             return own(hidden_states, attention_mask, *args, **kwargs)

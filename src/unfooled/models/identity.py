@@ -42,7 +42,7 @@ class WeightsDigest:
         return self._digest
 
 
-def code_digest(what: Any) -> str | None:
+def code_digest(what: object) -> str | None:
     """Digest of the code behind a module or function and of the settings it holds.
 
     None where no digest covers a part of it: a lambda, a closure, an object of unknown state.
@@ -73,7 +73,7 @@ def _module_code(module: nn.Module) -> Iterator[bytes]:
             yield f"{key} {value.dtype} {tuple(value.shape)}".encode() + bytes(_bytes(value))
 
 
-def _function_code(function: Any) -> Iterator[bytes]:
+def _function_code(function: object) -> Iterator[bytes]:
     named = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
     if not inspect.isfunction(function) or function.__closure__ or "<" in named:
         raise _CannotTell
@@ -81,7 +81,7 @@ def _function_code(function: Any) -> Iterator[bytes]:
     yield _source(function)
 
 
-def _state(value: Any) -> bytes:
+def _state(value: object) -> bytes:
     if isinstance(value, _PLAIN):
         return repr(value).encode()
     if isinstance(value, list | tuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -23,7 +22,7 @@ TOLERANCE = 1e-3
 
 def markers(model: TextModel) -> frozenset[int]:
     """Ids that may tell where a text ends: padding (of tokenizer and model) and its end."""
-    config: Any = model.module.config
+    config: object = model.module.config
     found = [model.tokenizer.pad_token_id, getattr(config, "pad_token_id", None)]
     if getattr(config, "is_encoder_decoder", False):
         end = getattr(config, "eos_token_id", None)

@@ -144,7 +144,7 @@ class TensorModel:
         if isinstance(self.module, nn.Module):
             self.module.eval()
 
-    def inputs(self, first: Any, second: Sequence[Any] | None = None) -> Tensor:
+    def inputs(self, first: object, second: Sequence[object] | None = None) -> Tensor:
         if second is not None:
             raise UsageError("This model reads tensors, which have no second texts: leave out pairs.")
         if not isinstance(first, Tensor):
@@ -238,7 +238,7 @@ class TensorModel:
         """Gradient with respect to the values, ``(rows, …)``, and the probabilities."""
         return start_gradient(self, batch, labels, start=start, sampler=sampler, sites=sites, draws=draws)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Weights, code, settings and precision; a model whose code cannot be told apart is only itself."""
         return {
             "reads": "tensors",
@@ -270,7 +270,7 @@ class TensorModel:
         return int(shape[1])
 
 
-def check_tensors(inputs: Any) -> None:
+def check_tensors(inputs: object) -> None:
     """Refuse what is not one floating-point row per input."""
     if not isinstance(inputs, Tensor) or inputs.dim() < 2 or not inputs.is_floating_point():
         raise UsageError(

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 from unfooled.predictors.classifier import Classifier
 from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.registry import PREDICTORS, make_predictor
 
-PredictorChoice = str | Mapping[str, Any] | Predictor | None
+PredictorChoice = str | Mapping[str, object] | Predictor | None
 """Which predictor: its name; settings to change, with a ``name`` if it is another one (as ``describe()``
 gives them); a predictor; or None for the classifier's own."""
 
@@ -33,7 +32,7 @@ def with_predictor(classifier: Classifier, choice: PredictorChoice) -> Classifie
     return classifier.with_predictor(make_predictor(name, {**carried, **changes}))
 
 
-def named_settings(choice: PredictorChoice) -> tuple[str | None, dict[str, Any]]:
+def named_settings(choice: PredictorChoice) -> tuple[str | None, dict[str, object]]:
     """The name, if the choice has one, and the settings that it changes."""
     if choice is None or isinstance(choice, str):
         return choice, {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.export import export_outcomes, outcome_row
 from unfooled.records.outcome import Outcome
@@ -17,12 +17,12 @@ from unfooled.records.result import Facts, Result, mean_text, share_text
 class AttackReport(Result):
     """``summary`` (see :func:`attack_summary`), the outcomes, and how they came about."""
 
-    summary: dict[str, Any]
+    summary: JsonObject
     outcomes: Sequence[Outcome]
     labels: tuple[str, ...]
-    about: dict[str, Any]
+    about: JsonObject
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """What ``attack.json`` holds; the outcomes are in the journal."""
         return {**self.about, "labels": list(self.labels), "summary": self.summary}
 
@@ -57,6 +57,6 @@ class AttackReport(Result):
         notes = [note for note in (cut_short(summary), untried(summary)) if note]
         return facts + [("note", note) for note in notes]
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[JsonMapping]:
         recipe = str(self.about["recipe"]["name"])
         return (outcome_row(recipe, one, self.labels) for one in self.outcomes)

@@ -11,9 +11,9 @@ import math
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.outcome import Outcome
 from unfooled.statistics.intervals import rate
 
@@ -36,7 +36,7 @@ MEANINGS = {
 
 def attack_summary(
     outcomes: Iterable[Outcome], *, goal: str = "fickle", randomised: bool = False
-) -> dict[str, Any]:
+) -> JsonObject:
     """The table's numbers from the outcomes of one attack.
 
     ``sacc``, ``racc``, ``asr``: rates with ``value``, ``count`` of ``n`` and ``interval``; the latter two
@@ -72,7 +72,7 @@ def attack_summary(
     attacked = counts["success"] + counts["failed"]
     compared = attacked + counts["skipped"]
     meaning = MEANINGS[goal]
-    summary: dict[str, Any] = {
+    summary: JsonObject = {
         "goal": goal,
         "randomised": randomised,
         "examples": counts.total(),
@@ -106,7 +106,7 @@ def attack_summary(
     }
 
 
-def untried(summary: Mapping[str, Any]) -> str:
+def untried(summary: JsonMapping) -> str:
     """On how many inputs nothing was tried, in words; empty if on none, or if the results do not say."""
     if not summary.get("untried"):
         return ""
@@ -116,7 +116,7 @@ def untried(summary: Mapping[str, Any]) -> str:
     )
 
 
-def cut_short(summary: Mapping[str, Any]) -> str:
+def cut_short(summary: JsonMapping) -> str:
     """On how many inputs which limit ended the attack, in words; empty if on none."""
     spent, hit = summary.get("budget_spent", 0), summary.get("limits_hit", {})
     if sum(hit.values()) < spent:  # from outcomes that do not say which
@@ -125,7 +125,7 @@ def cut_short(summary: Mapping[str, Any]) -> str:
     return f"the attack ran {' and '.join(said)}" if said else ""
 
 
-def _mean(values: Sequence[float], *, at_most: float = math.inf) -> dict[str, Any]:
+def _mean(values: Sequence[float], *, at_most: float = math.inf) -> JsonObject:
     """Mean of values from 0 to ``at_most`` and its 95 % interval, cut at those; one value has no interval."""
     from scipy.special import stdtrit
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.metric import ACCURACY, Metric
 
 COUNTED = ("words", "edits")
@@ -73,11 +72,11 @@ class Certificate:
     repeated: bool = False
     """The journal has a certificate of this input with fewer draws: α does not hold for the best of both."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Certificate:
+    def from_dict(cls, saved: JsonMapping) -> Certificate:
         """As written by :meth:`to_dict`, also through JSON."""
         values = dict(saved)
         values["texts"] = tuple(values["texts"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.result import SHOWN_ROWS, Facts, Result, mean_text, share_text
 
@@ -14,9 +15,9 @@ from unfooled.records.result import SHOWN_ROWS, Facts, Result, mean_text, share_
 class CertificateReport(Result, Sequence[Certificate]):
     """Certificates in the order of the inputs, and what they say together; iterating gives the former."""
 
-    summary: dict[str, Any]
+    summary: JsonObject
     certificates: Sequence[Certificate]
-    about: dict[str, Any]
+    about: JsonObject
 
     @property
     def notes(self) -> list[str]:
@@ -36,7 +37,7 @@ class CertificateReport(Result, Sequence[Certificate]):
     def __getitem__(self, place: int | slice) -> Certificate | Sequence[Certificate]:
         return self.certificates[place]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """What ``certificate.json`` holds; the certificates are in the journal."""
         return {**self.about, "summary": self.summary}
 
@@ -78,7 +79,7 @@ class CertificateReport(Result, Sequence[Certificate]):
             for one in self.certificates[:SHOWN_ROWS]
         ]
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[JsonMapping]:
         for one in self.certificates:
             yield {
                 "row": one.row,

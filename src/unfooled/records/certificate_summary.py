@@ -11,8 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED, Certificate
 from unfooled.statistics.intervals import rate
 
@@ -42,7 +43,7 @@ class _Facts(NamedTuple):
 _facts_of = attrgetter(*_Facts._fields)
 
 
-def certificate_summary(certificates: Iterable[Certificate]) -> dict[str, Any]:
+def certificate_summary(certificates: Iterable[Certificate]) -> JsonObject:
     """The numbers of a report. Without true labels, shares of certified inputs stand for accuracies."""
     every = [_Facts(*_facts_of(one)) for one in certificates]
     counts = Counter(one.status for one in every)
@@ -52,7 +53,7 @@ def certificate_summary(certificates: Iterable[Certificate]) -> dict[str, Any]:
     counted = [one for one in certified if one.correct or not labelled]
     n = len(answered)
     asked = next((one.asked_radius for one in answered if one.asked_radius is not None), None)
-    summary: dict[str, Any] = {
+    summary: JsonObject = {
         "inputs": len(every),
         "counts": {status: counts[status] for status in ("certified", "abstained", "refused")},
         "labelled": labelled,
@@ -114,5 +115,5 @@ def _radii(counted: Sequence[_Facts]) -> list[float]:
     return [0.0] if largest == 0 else [number * step for number in range(POINTS - 1)] + [largest]
 
 
-def _mean(values: Sequence[float]) -> dict[str, Any]:
+def _mean(values: Sequence[float]) -> JsonObject:
     return {"value": math.fsum(values) / len(values) if values else None, "n": len(values)}

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
@@ -78,7 +77,7 @@ COLUMNS = {
 """The columns of :func:`outcome_row` and their types in a file."""
 
 
-def outcome_row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, Any]:
+def outcome_row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[str, object]:
     """One outcome as a flat row, for frames and files."""
     success = outcome.status == "success"
     text, pair = _two(outcome.original)
@@ -128,7 +127,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def _write_parquet(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.words.document import Change
 
 Status = Literal["success", "failed", "skipped", "not-attackable", "refused", "error"]
@@ -68,11 +68,11 @@ class Outcome:
             return False
         return self.fresh_successes is None or 2 * self.fresh_successes > self.fresh_total
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Outcome:
+    def from_dict(cls, values: JsonMapping) -> Outcome:
         data = dict(values)
         data["changes"] = tuple(Change(**change) for change in data["changes"])
         for name in ("original", "first_scores", "perturbed", "scores"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+
+from unfooled.files import JsonObject
 
 
 @dataclass(frozen=True)
@@ -33,5 +34,5 @@ class Prediction:
     refused: str = ""
     """Why there is no answer, if there is none."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return asdict(self)

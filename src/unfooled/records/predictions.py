@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 from unfooled.records.prediction import Prediction
 from unfooled.records.result import SHOWN_ROWS, Facts, Result
@@ -53,7 +53,7 @@ class Predictions(Result, Sequence[Prediction]):
             for one, text in zip(self.answers[:SHOWN_ROWS], self.texts, strict=False)
         ]
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[Mapping[str, object]]:
         pairs = self.pairs or [None] * len(self)
         for one, text, pair in zip(self.answers, self.texts, pairs, strict=True):
             yield {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.result import Facts, Result, share_text
 
 
@@ -13,10 +13,10 @@ from unfooled.records.result import Facts, Result, share_text
 class RepeatReport(Result):
     """``summary`` (see :func:`repeat_statistics`), and how it came about."""
 
-    summary: dict[str, Any]
-    about: dict[str, Any]
+    summary: JsonObject
+    about: JsonObject
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """What ``repeat.json`` holds."""
         return {**self.about, **self.summary}
 
@@ -53,7 +53,7 @@ class RepeatReport(Result):
             ("forward passes per input", f"{self.about['forwards_per_example']:.1f}"),
         ]
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self) -> Iterator[JsonMapping]:
         for one in self.summary["per_input"]:
             yield {
                 "row": one["row"],

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
     import pandas
@@ -29,7 +31,7 @@ class Result:
         """(name, value) of each number that matters, as text."""
         raise NotImplementedError
 
-    def rows(self) -> Iterable[Mapping[str, Any]]:
+    def rows(self) -> Iterable[Mapping[str, object]]:
         """One mapping of column to value per input."""
         raise NotImplementedError
 
@@ -72,7 +74,7 @@ def _html_cells(cells: Iterable[str]) -> str:
     return "".join(f"<td style='text-align:left'>{escape(one_line(cell))}</td>" for cell in cells)
 
 
-def share_text(rate: Mapping[str, Any]) -> str:
+def share_text(rate: JsonMapping) -> str:
     """A rate with its interval and what it stands on: ``62.8 % (55.6 to 69.4), 115 of 183``."""
     if rate["value"] is None:
         return "nothing to count"
@@ -83,7 +85,7 @@ def share_text(rate: Mapping[str, Any]) -> str:
     return f"{text}, {rate['count']:,} of {rate['n']:,}" if "count" in rate else text
 
 
-def mean_text(mean: Mapping[str, Any], digits: int = 1) -> str:
+def mean_text(mean: JsonMapping, digits: int = 1) -> str:
     """A mean with its interval and its number of inputs: ``112.3 (100.1 to 124.5), mean of 183``."""
     if mean["value"] is None:
         return "nothing to count"

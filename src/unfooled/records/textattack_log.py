@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from unfooled.files import JsonObject
 from unfooled.statistics.intervals import rate
 
 Result = Literal["Successful", "Failed", "Skipped"]
@@ -68,7 +69,7 @@ class TextAttackResults:
     def count(self, result: Result) -> int:
         return sum(row.result == result for row in self.rows)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """SAcc, RAcc and ASR as value, count of n and Wilson interval; AvgQ over the attacked inputs."""
         failed, won = self.count("Failed"), self.count("Successful")
         attacked = [row.queries for row in self.rows if row.result != "Skipped"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from unfooled.files import JsonObject
+
 Points = tuple[tuple[float, float], ...]
 
 
@@ -78,7 +80,7 @@ class Run:
         """Accuracy of always giving the most frequent class; unknown if some texts got no answer."""
         return None if self.abstained else max(map(sum, self.confusion)) / self.examples
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """The verdict as plain values."""
         names = ("name", "folder", "task", "defence", "examples", "accuracy", "forwards", "train_seconds")
         return {name: getattr(self, name) for name in names} | {"accuracy_interval": [self.low, self.high]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.statistics.intervals import rate
@@ -78,7 +78,7 @@ RIGHT = {"all": "right and certified", "some": "right (if that is known) and cer
 """What certified answers are called, by :func:`truth_known`."""
 
 
-def certified_at(found: Certified, radius: float, bound: str | None = None) -> dict[str, Any]:
+def certified_at(found: Certified, radius: float, bound: str | None = None) -> JsonObject:
     """Answers that are right (where the truth is known) and certified at ``radius`` or more, of all."""
     answered = [one for one in found.certificates if one.status != "refused"]
     labelled = bool(found.summary["labelled"])
@@ -111,7 +111,7 @@ def rounded_down(value: float, digits: int = 2) -> float:
     return float(f"{math.floor(value / unit + 1e-9) * unit:.12g}")
 
 
-def curve(found: Certified, radii: Sequence[float], bound: str | None = None) -> list[dict[str, Any]]:
+def curve(found: Certified, radii: Sequence[float], bound: str | None = None) -> list[JsonObject]:
     """Certified accuracy at each of these radii."""
     return [{"radius": radius, **certified_at(found, radius, bound)} for radius in radii]
 

@@ -15,12 +15,12 @@ import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unfooled import __version__
+from unfooled.files import JsonObject
 from unfooled.records.evidence import Evidence
 from unfooled.reports.charts import Chart
 from unfooled.reports.drawings import drawing
@@ -29,7 +29,7 @@ from unfooled.reports.section import slots
 from unfooled.reports.sections import SECTIONS
 from unfooled.reports.vega import spec
 
-Filled = list[dict[str, Any]]
+Filled = list[JsonObject]
 
 
 def filled_sections(data: Evidence, on_section: Callable[[str], None] | None = None) -> Filled:
@@ -92,7 +92,7 @@ def title(data: Evidence) -> str:
     return f"{who} on {joined(tasks) if len(tasks) < 3 else f'{len(tasks)} tasks'}" if tasks else who
 
 
-def json_block(value: Any) -> Markup:
+def json_block(value: object) -> Markup:
     """JSON that can stand inside a script element: no ``<``, ``>`` or ``&``, and every character visible."""
     text = json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
@@ -100,7 +100,7 @@ def json_block(value: Any) -> Markup:
     return Markup(text)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from unfooled.files import JsonObject
 from unfooled.records.evidence import Evidence
 from unfooled.reports.svg import SLOTS
 
-Content = dict[str, Any] | None
+Content = JsonObject | None
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
+from unfooled.files import JsonMapping
 from unfooled.reports.formatting import duration as _duration
 from unfooled.reports.formatting import number as _number
 from unfooled.reports.formatting import percent as _percent
@@ -70,7 +70,7 @@ def words(text: str, note: str = "") -> TableCell:
     return TableCell(text, text, note)
 
 
-def share(rate: Mapping[str, Any] | None, note: str = "") -> TableCell:
+def share(rate: JsonMapping | None, note: str = "") -> TableCell:
     """A proportion as made by :func:`unfooled.statistics.intervals.rate`, in percent with its interval."""
     if rate is None or rate["value"] is None:
         return NOTHING
@@ -91,7 +91,7 @@ def plain_share(value: float | None) -> TableCell:
     return NOTHING if value is None else TableCell(value, _percent(value))
 
 
-def mean(found: Mapping[str, Any] | None) -> TableCell:
+def mean(found: JsonMapping | None) -> TableCell:
     """A mean with ``value``, ``n`` and, where it is known, ``interval``."""
     if found is None or found["value"] is None:
         return NOTHING

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from unfooled.files import JsonObject
 from unfooled.reports.charts import Axis, Chart, Lines, Scatter, Values
 
-Spec = dict[str, Any]
+Spec = JsonObject
 LEGEND: Spec = {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260, "symbolOpacity": 1}
 NUMBER, SHARE = ".4~g", ".1%"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unfooled.files import JsonObject
 
 Array = NDArray[np.float64]
 Z = 1.96
@@ -41,12 +42,12 @@ def mean_interval(values: Array) -> tuple[float, list[float] | None]:
     return mean, [mean - half, mean + half]
 
 
-def drift(clean: Sequence[Array], attacked: Sequence[Array]) -> dict[str, Any]:
+def drift(clean: Sequence[Array], attacked: Sequence[Array]) -> JsonObject:
     """Mean ℓ2 distance and cosine of every layer with their intervals; None for those of a single input.
 
     ``clean`` and ``attacked`` hold one array ``(inputs, width)`` a layer, row for row of the same input.
     """
-    result: dict[str, Any] = {"inputs": len(clean[0])}
+    result: JsonObject = {"inputs": len(clean[0])}
     for name, measure in (("l2", distances), ("cosine", cosines)):
         layers = [mean_interval(measure(*states)) for states in zip(clean, attacked, strict=True)]
         result[name] = [mean for mean, _ in layers]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+
+from unfooled.files import JsonObject
 
 
 @lru_cache(maxsize=4096)  # binomtest takes a millisecond, and a report asks for the same counts again
@@ -42,7 +43,7 @@ def mean_interval(scores: Sequence[float], confidence: float = 0.95) -> tuple[fl
     return max(0.0, mean - reach), min(1.0, mean + reach)
 
 
-def rate(count: int, n: int) -> dict[str, Any]:
+def rate(count: int, n: int) -> JsonObject:
     """A proportion with its Wilson interval, as results are written; nothing to divide by gives no number."""
     interval = list(wilson(count, n)) if n else None
     return {"value": count / n if n else None, "count": count, "n": n, "interval": interval}

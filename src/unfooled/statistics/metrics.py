@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from unfooled.files import JsonObject
 from unfooled.statistics.intervals import mean_interval
 
 
@@ -17,7 +17,7 @@ def classification_metrics(
     forwards: Sequence[int] | None = None,
     metric: str = "accuracy",
     score: Callable[[int, int], float] = lambda answer, truth: float(answer == truth),
-) -> dict[str, Any]:
+) -> JsonObject:
     """The mean ``score(answer, truth)`` as ``metric`` with its 95 % interval, macro F1, confusion.
 
     An abstention scores 0: it is not a correct answer.
@@ -32,7 +32,7 @@ def classification_metrics(
         scores.append(0.0 if quiet else score(guess, gold))
         if not quiet:
             confusion[gold][guess] += 1
-    result: dict[str, Any] = {
+    result: JsonObject = {
         "examples": n,
         "metric": metric,
         metric: sum(scores) / n if n else 0.0,

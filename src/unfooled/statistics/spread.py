@@ -9,15 +9,15 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from unfooled.files import JsonObject
 from unfooled.statistics.intervals import mean_interval, wilson
 
 ABSTAINED = -1
 """The answer of a predictor that abstained."""
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def spread(values: Sequence[float]) -> JsonObject:
     """n, mean, standard deviation (n − 1; None for one value), min, median, max."""
     if not values:
         raise ValueError("spread needs at least one value")
@@ -50,7 +50,7 @@ def repeat_statistics(
     labels: Sequence[str],
     *,
     score: Callable[[int, int], float] = lambda answer, truth: float(answer == truth),
-) -> dict[str, Any]:
+) -> JsonObject:
     """What repeated evaluations of the same inputs say; ``repeats[r][i]`` is answer r of input i.
 
     Accuracies are means of ``score(answer, truth)``. The agreement of an input is the share of its most

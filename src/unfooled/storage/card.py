@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
 from unfooled import __version__
+from unfooled.files import JsonObject
 
 
-def model_card(name: str, config: dict[str, Any], metrics: dict[str, Any], labels: list[str]) -> str:
+def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[str]) -> str:
     """A Hugging Face model card in Markdown with its YAML header."""
     header = yaml.safe_dump(
         {

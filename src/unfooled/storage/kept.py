@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from unfooled.errors import UserError
+from unfooled.files import JsonMapping
 from unfooled.storage.journal import TEMPORARY, Journal, read_journal
 
 R = TypeVar("R")
@@ -20,7 +21,7 @@ class Kept(Sequence[R], Generic[R]):
     """Records in the order of the inputs: ``len``, iteration, indices and slices; none is held in memory."""
 
     def __init__(
-        self, path: Path, table: str, name: str, decode: Callable[[Mapping[str, Any]], R], count: int
+        self, path: Path, table: str, name: str, decode: Callable[[Mapping[str, object]], R], count: int
     ) -> None:
         self._path, self._table, self._name = path, table, name
         self._decode, self._count = decode, count
@@ -57,10 +58,10 @@ class Kept(Sequence[R], Generic[R]):
         shown = ", ".join(repr(one) for one in islice(self, _SHOWN))
         return f"[{shown}{', …' if self._count > _SHOWN else ''}] ({self._count} records)"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return tuple, (list(self),)  # a copy elsewhere cannot read this journal
 
-    def where(self) -> dict[str, Any]:
+    def where(self) -> dict[str, object]:
         """What a saved report says about its journal."""
         return {"file": JOURNAL, "list": self._name, "records": self._count}
 
@@ -73,7 +74,7 @@ class Kept(Sequence[R], Generic[R]):
         return read_journal(self._path, self._table) if self._journal is None else nullcontext(self._journal)
 
 
-def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, Any]], R]) -> Kept[R]:
+def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, object]], R]) -> Kept[R]:
     """The records of a list that the journal has now."""
     records = Kept(journal.path, journal.table, name, decode, journal.report_list(name))
     if journal.path == TEMPORARY:
@@ -81,9 +82,7 @@ def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, Any
     return records
 
 
-def read_kept(
-    path: Path, table: str, about: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], R]
-) -> Kept[R]:
+def read_kept(path: Path, table: str, about: JsonMapping, decode: Callable[[JsonMapping], R]) -> Kept[R]:
     """The records of a saved report; ``about`` is what :meth:`Kept.where` said of them."""
     with read_journal(path, table) as journal:
         there = sum(1 for _ in map(decode, journal.reported(about["list"])))  # damaged ones are found now

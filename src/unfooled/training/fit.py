@@ -71,7 +71,7 @@ def prepare(config: TrainConfig) -> Prepared:
 
 
 @quiet()
-def fit(prepared: Prepared, folder: Path) -> dict[str, Any]:
+def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
     """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way."""
     config, splits, classifier = prepared.config, prepared.splits, prepared.classifier
     model = prepared.model
@@ -146,7 +146,7 @@ def _encode(model: TextModel, split: Dataset) -> list[Encoded]:
 
 def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextModel:
     location = location_of(config.encoder)
-    changes: dict[str, Any] = {
+    changes: dict[str, object] = {
         "num_labels": len(labels),
         "id2label": dict(enumerate(labels)),
         "label2id": {label: index for index, label in enumerate(labels)},

@@ -35,8 +35,8 @@ class Handout:
         self._last: deque[Piece] = deque()
         self._deaths: dict[int, int] = {}
         self._failed_starts = 0
-        self._held: dict[Any, dict[int, Any]] = {}
-        self._testing: set[Any] = set()
+        self._held: dict[object, dict[int, object]] = {}
+        self._testing: set[object] = set()
 
     @property
     def finished(self) -> bool:
@@ -46,7 +46,7 @@ class Handout:
         """A worker could be started."""
         self._failed_starts = 0
 
-    def answer(self, worker: Any, *, amid: bool) -> list[Piece] | str | None:
+    def answer(self, worker: object, *, amid: bool) -> list[Piece] | str | None:
         """What a worker that asks gets: pieces, an empty list (amid a stream: it ends), None (stop), WAIT."""
         held = self._held.setdefault(worker, {})
         if amid and worker in self._testing:
@@ -69,10 +69,10 @@ class Handout:
             return pieces
         return None if self.finished else WAIT
 
-    def done(self, worker: Any, place: int) -> None:
+    def done(self, worker: object, place: int) -> None:
         del self._held[worker][place]
 
-    def died(self, worker: Any, *, how: str, was_ready: bool) -> None:
+    def died(self, worker: object, *, how: str, was_ready: bool) -> None:
         """Take back what the worker had; ends the job if nothing comes of trying again."""
         pieces = self._held.pop(worker, {})
         if not was_ready:

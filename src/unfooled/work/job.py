@@ -8,12 +8,13 @@ memory does not grow with the number of inputs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from unfooled.errors import UserError
+from unfooled.files import JsonMapping
 from unfooled.storage.journal import TEMPORARY, Journal, Key
 from unfooled.storage.kept import Kept, kept_records
 from unfooled.work.executor import Executor, Piece, Spec
@@ -22,7 +23,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made", covariant=True)
 R = TypeVar("R")
 Result = TypeVar("Result")
-Record = Mapping[str, Any]
+Record = JsonMapping
 
 
 def _never(_: Record) -> bool:

@@ -77,7 +77,7 @@ class FunctionVictim:
         self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
         return table
 
-    def _checked(self, scores: Any, queries: Sequence[Query]) -> np.ndarray:
+    def _checked(self, scores: object, queries: Sequence[Query]) -> np.ndarray:
         classes = len(self.labels) or None
         return self._check.table(scores, queries, victim=self.spec, classes=classes, logits=self.logits)
 
@@ -90,7 +90,7 @@ class FunctionVictim:
             return False
         return True
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What it is, for the record of a run; the text of the file or module that holds it by its digest."""
         files = [path.read_bytes() for path in self._files()]
         parts = files if len(files) < 2 else [hashlib.sha256(text).digest() for text in files]
@@ -112,7 +112,7 @@ class FunctionVictim:
         return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
-def find_object(spec: str) -> Any:
+def find_object(spec: str) -> object:
     """What ``module:name`` or ``path/file.py:name`` stands for; the module is imported."""
     place, _, name = spec.rpartition(":")
     module = _from_file(Path(place)) if place.endswith(".py") else _from_module(place)
@@ -125,7 +125,7 @@ def find_object(spec: str) -> Any:
         ) from error
 
 
-def _from_file(path: Path) -> Any:
+def _from_file(path: Path) -> object:
     if not path.is_file():
         raise UserError(f"There is no file {path}. Name the Python file that holds it.")
     _also_search(path.parent)
@@ -143,7 +143,7 @@ def _from_file(path: Path) -> Any:
     return module
 
 
-def _from_module(name: str) -> Any:
+def _from_module(name: str) -> object:
     _also_search(Path.cwd())
     try:
         return importlib.import_module(name)
@@ -165,7 +165,7 @@ def _also_search(folder: Path) -> None:
         sys.path.append(place)
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     owner = getattr(function, "__self__", None)
     named = function if hasattr(function, "__qualname__") else type(function)
     where = type(owner).__module__ if owner is not None else getattr(named, "__module__", "")
@@ -176,7 +176,7 @@ def _is_named(spec: str) -> bool:
     return "<" not in spec and not spec.startswith("__main__:")
 
 
-def _is_where_it_says(function: Any) -> bool:
+def _is_where_it_says(function: object) -> bool:
     """Whether it is the function that its module has under its name: no lambda, method, notebook cell."""
     if not inspect.isroutine(function) or inspect.ismethod(function) or not _is_named(_name(function)):
         return False

@@ -17,7 +17,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from unfooled.attacks.victim import Answer, Asked, Query
@@ -41,7 +41,7 @@ class HttpSettings:
 
     request_field: str = setting("texts", "Where the texts stand in the request; 'inputs' for Hugging Face")
     response_field: str = setting("scores", "Where the scores stand in the answer, e.g. 'result.scores'")
-    extra: dict[str, Any] = setting(None, "Further fields of the request, the same every time")
+    extra: dict[str, object] = setting(None, "Further fields of the request, the same every time")
     pairs: Literal["list", "object"] = setting(
         "list", "Pairs as [text, pair], or as {'text': …, 'text_pair': …}"
     )
@@ -67,7 +67,7 @@ class HttpVictim:
         token_env: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        **settings: Any,
+        **settings: object,
     ) -> None:
         if settings.get("extra") is None:
             settings["extra"] = {}
@@ -101,7 +101,7 @@ class HttpVictim:
             answers.extend(self._served(queries))
         return answers
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What it is, for the record of a run; what may hold a key is there as a digest only."""
         asked = ("request_field", "response_field", "pairs", "logits", "randomised")
         settings = asdict(self.settings)
@@ -153,12 +153,12 @@ class HttpVictim:
         self.labels = self.labels or tuple(str(number) for number in range(table.shape[1]))
         return answers_of(table)
 
-    def _sent(self, query: Query) -> Any:
+    def _sent(self, query: Query) -> object:
         if len(query) == 1:
             return query[0]
         return {"text": query[0], "text_pair": query[1]} if self.settings.pairs == "object" else list(query)
 
-    def _found(self, content: str, count: int) -> Any:
+    def _found(self, content: str, count: int) -> object:
         """The scores in an answer, named classes put in order."""
         try:
             found = json.loads(content)
@@ -184,7 +184,7 @@ class HttpVictim:
         return found
 
 
-def _is_entries(row: Any) -> bool:
+def _is_entries(row: object) -> bool:
     """Whether it is ``[{"label": …, "score": …}, …]``."""
     return (
         isinstance(row, list)

@@ -93,7 +93,7 @@ class ClassifierVictim:
         text, predictor = self.model, self.classifier.predictor
         encoded = self._encoded([item for item, _ in asked])
         plan: Any = None
-        noise: Any = None
+        noise: object = None
         if self.randomised and isinstance(predictor, Randomised):
             with torch.inference_mode(False):
                 plan, noise = predictor.planned(text, encoded, [item.key for item, _ in asked])
@@ -128,7 +128,7 @@ class ClassifierVictim:
         np.add.at(total, owners, vectors)
         return total
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return {"labels": list(self.labels), "predictor": self.classifier.predictor.describe()}
 
     def _encoded(self, asked: Sequence[Asked]) -> list[Encoded]:

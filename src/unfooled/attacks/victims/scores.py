@@ -32,7 +32,7 @@ class BadAnswer(ValueError):
 
 
 def checked_scores(
-    scores: Any, queries: Sequence[Query], *, victim: str, classes: int | None = None, logits: bool = False
+    scores: object, queries: Sequence[Query], *, victim: str, classes: int | None = None, logits: bool = False
 ) -> np.ndarray:
     """Probabilities ``(queries, classes)``, each row summing to one; anything else is refused by row."""
     table = _table(scores, len(queries), victim)
@@ -78,7 +78,7 @@ class ScoreCheck:
         return table
 
 
-def one_each(scores: Any, queries: Sequence[Query]) -> bool:
+def one_each(scores: object, queries: Sequence[Query]) -> bool:
     """Whether there is something for each query, so that what is wrong may be wrong with one of them."""
     return hasattr(scores, "__len__") and len(scores) == len(queries)
 
@@ -90,7 +90,7 @@ def answers_of(table: np.ndarray) -> list[Answer]:
     ]
 
 
-def in_order(named: Sequence[dict[str, Any]], labels: Sequence[str], *, victim: str) -> list[list[Any]]:
+def in_order(named: Sequence[dict[str, object]], labels: Sequence[str], *, victim: str) -> list[list[object]]:
     """The scores of rows of ``{label: score}`` in the order of ``labels``."""
     if not labels:
         names = ", ".join(repr(name) for name in sorted(named[0]))
@@ -111,7 +111,7 @@ def in_order(named: Sequence[dict[str, Any]], labels: Sequence[str], *, victim: 
     return rows
 
 
-def _table(scores: Any, rows: int, victim: str) -> np.ndarray:
+def _table(scores: object, rows: int, victim: str) -> np.ndarray:
     try:
         table = np.asarray(_plain(scores), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -137,7 +137,7 @@ def _some_row_is_good(scores: Any, queries: Sequence[Query], **how: Any) -> bool
     return False
 
 
-def _plain(scores: Any) -> Any:
+def _plain(scores: object) -> object:
     """Numbers of a tensor, perhaps on a GPU, in half precision, with a gradient; anything else as it is."""
     return scores.detach().cpu().float().numpy() if hasattr(scores, "detach") else scores
 
