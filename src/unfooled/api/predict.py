@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unfooled.api.target import open_classifier
+from unfooled.errors import UsageError
 from unfooled.records.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ def predict(
     *,
     seed: int | None = 0,
     predictor: PredictorChoice = None,
+    certified: bool = False,
+    error_rate: float = 0.001,
+    max_votes: int = 1000,
     device: str = "auto",
 ) -> Predictions:
     """One :class:`Prediction` per text, in order; a text that cannot be read is refused, not raised.
@@ -28,10 +32,34 @@ def predict(
     ``pairs`` are the second texts of a classifier for pairs. The same ``seed`` and text give the same votes;
     ``seed=None`` draws fresh noise. ``predictor`` is a name, or settings to change, as in ``{"votes": 50}``.
 
+    ``certified=True`` answers with the smoothed majority, which certificates are about, or abstains. An
+    answer that is given differs from that majority with probability at most ``error_rate``. Every text has a
+    secret seed and at most ``max_votes`` votes.
+
     >>> predict("runs/rsmi", ["a gorgeous, witty film"])[0].label
     'positive'
     """
     from unfooled.predictors.override import with_predictor
 
     opened, _ = open_classifier(classifier, device=device)
-    return with_predictor(opened, predictor).predict(inputs, pairs, seed=seed)
+    chosen = with_predictor(opened, predictor)
+    if not certified:
+        return chosen.predict(inputs, pairs, seed=seed)
+    if seed not in (0, None):
+        raise UsageError("certified answers draw a secret seed: leave out seed.")
+    return certified_mode(chosen, error_rate=error_rate, max_votes=max_votes).predict(
+        inputs, pairs, seed=None
+    )
+
+
+def certified_mode(classifier: Classifier, *, error_rate: float, max_votes: int) -> Classifier:
+    """The classifier in the mode that keeps its certificates' promise; ask it with ``seed=None``."""
+    from unfooled.certificates.smoothing import certified_transformation
+    from unfooled.predictors.smoothing import Majority
+
+    if not 0 < error_rate < 0.5:
+        raise UsageError(f"error_rate must be above 0 and below 0.5, got {error_rate}.")
+    if max_votes < 1:
+        raise UsageError(f"max_votes must be at least 1, got {max_votes}.")
+    found = certified_transformation(classifier)
+    return classifier.with_predictor(Majority(found, error_rate, max_votes))

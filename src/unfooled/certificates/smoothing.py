@@ -30,6 +30,7 @@ from unfooled.predictors.smoothing import (
     LabelSampler,
     RandomWordDelete,
     RandomWordMask,
+    SmoothedVote,
     SynonymVote,
     Transformation,
 )
@@ -188,6 +189,24 @@ def not_trained_for(chosen: Chosen, defence: str, better: Sequence[str]) -> Chos
         f"or empty certificates. Train with {names}."
     )
     return replace(chosen, notes=(*chosen.notes, note))
+
+
+def certified_transformation(classifier: Classifier) -> Transformation:
+    """What the classifier's own predictor votes over; refused if no certificate is about that vote."""
+    predictor = classifier.predictor
+    if isinstance(predictor, SmoothedVote):
+        return predictor
+    if isinstance(predictor, Vote) and "embeddings" in predictor.noise_layers:
+        threat = "l1" if predictor.noise.kind == "laplace" else "l2"
+        transformation, notes = _of_noise(classifier, threat)
+        if not notes:
+            found: Transformation = transformation
+            return found
+    raise UsageError(
+        f"The predictor '{predictor.describe()['name']}' of this run is not the majority over random "
+        "versions of the input that certificates are about, so no answer of it is certified. Use a run of "
+        "--defence random-mask, random-delete, safer, noise-augment, certified-rsmi, or another --predictor."
+    )
 
 
 def not_its_own(chosen: Chosen, own: Classifier, opened: Classifier, given: Mapping[str, Any]) -> Chosen:

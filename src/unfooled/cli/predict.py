@@ -39,6 +39,17 @@ def predict(
         int,
         typer.Option(help="Seed of the noise: the same seed and text give the same votes. -1: fresh noise."),
     ] = 0,
+    certified: Annotated[
+        bool,
+        typer.Option(
+            "--certified",
+            help="Answer with the smoothed majority that certificates are about, or abstain; secret seed.",
+        ),
+    ] = False,
+    error_rate: Annotated[
+        float, typer.Option(help="--certified: probability that an answer is not that majority.")
+    ] = 0.001,
+    max_votes: Annotated[int, typer.Option(help="--certified: at most so many votes per text.")] = 1000,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per text.")] = False,
 ) -> None:
@@ -50,6 +61,7 @@ def predict(
     was refused (empty, for example); the others are answered all the same.
     """
     from unfooled.api.load import load
+    from unfooled.api.predict import certified_mode
     from unfooled.predictors.override import with_predictor
 
     if texts and file:
@@ -57,6 +69,10 @@ def predict(
     if pair and (file or len(pair) != len(texts or [])):
         raise UsageError(f"{len(texts or [])} texts but {len(pair)} --pair: give one --pair for each text.")
     classifier = with_predictor(load(run, device=device), options.predictor_choice(predictor, set_))
+    if certified:
+        if seed > 0:
+            raise UsageError("--certified draws a secret seed: leave out --seed.")
+        classifier, seed = certified_mode(classifier, error_rate=error_rate, max_votes=max_votes), -1
     refused = 0
     number = 0
     for first, second in _chunks(_inputs(classifier, texts, pair, file, text_column, pair_column)):

@@ -7,6 +7,7 @@ by a vote over them. What may be claimed of the votes is the business of ``unfoo
 from unfooled.predictors.smoothing.base import SmoothedVote, Transformation
 from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, masked_average
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
+from unfooled.predictors.smoothing.majority import Majority
 from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
 from unfooled.predictors.smoothing.synonym_substitution import SubstitutionSets, SynonymVote, resampled
 from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
@@ -22,6 +23,7 @@ __all__ = [
     "DrawRequest",
     "EmbeddingNoise",
     "LabelSampler",
+    "Majority",
     "RandomWordDelete",
     "RandomWordMask",
     "SmoothedVote",
