@@ -17,8 +17,8 @@ from unfooled.api.attack_job import (
     REPORT,
     TABLE,
     AttackSpec,
+    AttackTally,
     Progress,
-    Tally,
     attack_job,
     attack_report,
     texts_to_fit,
@@ -136,7 +136,7 @@ def attack(
         in_flight=in_flight,
         device=device,
     )
-    tally = Tally(job.total)
+    tally = AttackTally(job.total)
 
     def report(outcomes: Kept[Outcome]) -> AttackReport:
         made = attack_report(

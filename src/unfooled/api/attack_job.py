@@ -133,7 +133,7 @@ class Progress:
     asr: float | None
 
 
-class Tally:
+class AttackTally:
     """Counts outcomes as they come."""
 
     def __init__(self, total: int) -> None:

@@ -18,7 +18,7 @@ from unfooled.api.certify_job import (
     CertifierOpening,
     CertifyProgress,
     CertifySpec,
-    Tally,
+    CertifyTally,
     certificate_report,
     certify_job,
     secret_seed,
@@ -128,7 +128,7 @@ def certify(
         earlier = EarlierDraws(journal, conditions, sampling, drawn)
         items = earlier.marked(items)
         job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
-        tally = Tally(job.total)
+        tally = CertifyTally(job.total)
         if executor.in_process:
             spec = CertifySpec(certifier, drawn)
         else:

@@ -135,7 +135,7 @@ class CertifyProgress:
     samples: int
 
 
-class Tally:
+class CertifyTally:
     """Counts certificates as they come."""
 
     def __init__(self, total: int) -> None:
