@@ -32,7 +32,7 @@ VERBS = (
     "train",
     "wrap",
 )
-MOST = 14
+MOST = 15
 PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": uf.Tools(validity=False)}
 
 

@@ -48,6 +48,7 @@ CASES = {
     "sequential": case("sequential", range(1, 12), max_votes=11, **LOUD),
     "sequential, no mask": case("sequential", range(1, 12), max_votes=11, masking="none", **LOUD),
     "random-mask": case("random-mask", [6], votes=6, kept=0.5),
+    "random-delete": case("random-delete", [6], votes=6, rates=[0.5]),
     "safer": case("safer", [6], votes=6),
     "certified-masked": case("certified-masked", [6], votes=6, sigma=0.5, masked_tokens=2),
 }

@@ -16,7 +16,6 @@ from unfooled.lexicon.recent import Recent
 
 _BATCH = 256
 _CACHED_TEXTS = 50_000
-# The tagger sees four tokens to each side; the fifth keeps the spaces around those as they are.
 _COARSER = {"PROPN": "NOUN", "AUX": "VERB"}
 
 
