@@ -43,6 +43,7 @@ class RandomWordDelete(SmoothedVote):
     bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
 
     def check(self, model: Model) -> None:
+        as_text(model)  # only texts have words
         if len(self.rates) != len(self.bins) + 1:
             raise UsageError(
                 f"rates has {len(self.rates)} and bins {len(self.bins)} entries: give one rate more than "
