@@ -12,7 +12,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "unfooled"
-COMMON = {"errors", "files", "registry", "settings", ""}  # "" is the package itself (its version)
+COMMON = {
+    "errors",
+    "files",
+    "registry",
+    "settings",
+    "untrusted",
+    "",
+}  # "" is the package itself (its version)
 
 sys.path.insert(0, str(ROOT / "docs" / "figures"))
 import floor_plan  # noqa: E402

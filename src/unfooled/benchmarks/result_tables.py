@@ -7,8 +7,6 @@ on the same test texts, so their answers are not pooled.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ from unfooled.benchmarks.grid import shown
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
 from unfooled.statistics.spread import spread
+from unfooled.untrusted import csv_text
 
 _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 _CERTIFIED = ("certified_accuracy", "abstention", "asked")
@@ -190,7 +189,10 @@ def ranking_csv(table: JsonObject) -> str:
     flat = []
     for row in table["rows"]:
         runs = row["runs"]
-        line: JsonObject = {name: shown(value) for name, value in row["settings"].items()}
+        line: JsonObject = {
+            name: value if type(value) in (int, float) else shown(value)
+            for name, value in row["settings"].items()
+        }
         line |= {"best": "yes" if row["best"] else "", "status": row["status"]}
         line["seeds_done"] = sum(run["status"] in TRAINED for run in runs)
         for split in ("dev", "test"):
@@ -201,8 +203,4 @@ def ranking_csv(table: JsonObject) -> str:
         line["folders"] = "; ".join(run["folder"] for run in runs)
         line["errors"] = "; ".join(run["error"] for run in runs if "error" in run)
         flat.append(line)
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(flat[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return file.getvalue()
+    return csv_text(list(flat[0]), ([line.get(name) for name in flat[0]] for line in flat))

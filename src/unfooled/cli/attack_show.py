@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unfooled.cli.console import err, out, print_json
 from unfooled.files import JsonMapping
+from unfooled.untrusted import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -41,7 +42,7 @@ def list_recipes(as_json: bool) -> None:
 
     for name, cls in RECIPES.items():
         access = ", white box" if "gradients" in cls.needs else ""
-        out.print(f"[bold]{name}[/]  ({cls.goal}{access})  {cls.paper}", soft_wrap=True)
+        out.print(f"[bold]{name}[/]  ({cls.goal}{access})  {cls.paper}", soft_wrap=True, markup=True)
         table = Table(box=None, show_header=False, padding=(0, 2))
         for info in describe_settings(cls):
             table.add_row(info.name, "" if info.default is None else str(info.default), info.help)
@@ -157,10 +158,10 @@ def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> 
         for change in sorted((c for c in outcome.changes if c.which == which), key=lambda c: c.start):
             shown.append(_shortened(text[position : change.start], first=position == 0))
             if colour:
-                shown.append(_printable(change.before), style="red strike")
-                shown.append(" ").append(_printable(change.after), style="green")
+                shown.append(printable(change.before), style="red strike")
+                shown.append(" ").append(printable(change.after), style="green")
             else:
-                shown.append(f"[-{_printable(change.before)}-]{{+{_printable(change.after)}+}}")
+                shown.append(f"[-{printable(change.before)}-]{{+{printable(change.after)}+}}")
             position = change.end
         shown.append(_shortened(text[position:], first=position == 0, last=True))
     return shown
@@ -191,15 +192,11 @@ def _interval(interval: list[float] | None) -> str:
 
 def _shortened(text: str, *, first: bool = False, last: bool = False) -> str:
     """Unchanged text between two changes, its middle left out if it is long."""
-    text = _printable(text)
+    text = printable(text)
     left, right = 0 if first and not last else CONTEXT, 0 if last and not first else CONTEXT
     if len(text) <= left + right + 3:
         return text
     return f"{text[:left]} … {text[len(text) - right :] if right else ''}"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else " " if c.isspace() else "�" for c in text)
 
 
 def _colour() -> bool:

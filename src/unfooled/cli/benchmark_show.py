@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from unfooled.cli.console import err, out, print_json
+from unfooled.cli.console import CleanConsole, err, out, print_json
 from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def list_presets(as_json: bool) -> None:
     if as_json:
         return print_json({"presets": [{"name": n, "description": about} for n, about in found.items()]})
     for name, about in found.items():
-        out.print(f"[bold]{name}[/]")
+        out.print(name, style="bold")
         out.print(f"  {about}", markup=False, soft_wrap=True)
 
 
@@ -131,9 +131,7 @@ def show_ranking(rows: Sequence[JsonMapping], *, several: bool) -> None:
 
 def _wide(table: Table) -> None:
     """In a file or pipe nothing is cut to a terminal's width."""
-    from rich.console import Console
-
-    (out if out.is_terminal else Console(highlight=False, width=200)).print(table)
+    (out if out.is_terminal else CleanConsole(width=200)).print(table)
 
 
 def _text(text: str) -> Any:

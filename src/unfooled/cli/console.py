@@ -8,13 +8,35 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+from unfooled.untrusted import printable
+
+
+class CleanConsole(Console):
+    """A console on which nothing that is shown can steer the terminal: colours come from styles alone.
+
+    [brackets] are shown as they are, unless a call says ``markup=True``.
+    """
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, highlight=False, markup=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(printable(segment.text, keep="\n"), segment.style)
+
+
+out = CleanConsole()
+err = CleanConsole(stderr=True)
 
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout (progress stays on stderr).")
@@ -22,9 +44,14 @@ JsonOption = Annotated[
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout, on one line; NaN is never written, half characters are spelt out."""
+    """One JSON document on stdout, on one line; NaN is never written, what a terminal obeys is spelt out."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
-    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+    typer.echo(text if text.isprintable() else "".join(map(_spelt, text)))
+
+
+def _spelt(character: str) -> str:
+    """Half characters and those that are not printed as JSON escapes them."""
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def command_line() -> str:

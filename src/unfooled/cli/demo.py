@@ -37,7 +37,7 @@ def demo(
         return print_json(result.to_dict())
     for summary in result.summaries:
         _show_model(summary, result)
-    out.print(f"\nOpen the page: [bold]{result.report.resolve().as_uri()}[/]", soft_wrap=True)
+    out.print(f"\nOpen the page: [bold]{result.report.resolve().as_uri()}[/]", soft_wrap=True, markup=True)
     plain, rsmi, certified = result.runs
     out.print("\nTry next:", markup=False)
     for line in (
@@ -58,6 +58,7 @@ def _show_model(summary: JsonObject, result: DemoResult) -> None:
         f"\n[bold]{name}[/]: clean test accuracy {summary['accuracy']:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}, {summary['examples']} texts)",
         soft_wrap=True,
+        markup=True,
     )
     for recipe, found in result.attacks.get(name, {}).items():
         what, key = (

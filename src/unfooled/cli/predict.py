@@ -12,6 +12,7 @@ import typer
 from unfooled.cli import options
 from unfooled.cli.console import out, print_json
 from unfooled.errors import UsageError
+from unfooled.untrusted import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -164,12 +165,8 @@ def _marked(text: str, answer: Prediction, which: int) -> Text:
     for start, end in sorted((s, e) for w, s, e in answer.masked_spans if w == which):
         if start >= limit:
             break
-        result.append(_printable(text[position:start]))
-        result.append(f"[{_printable(text[start:end])}]", style="black on yellow")
+        result.append(printable(text[position:start]))
+        result.append(f"[{printable(text[start:end])}]", style="black on yellow")
         position = end
-    result.append(_printable(text[position : max(position, limit)]))
+    result.append(printable(text[position : max(position, limit)]))
     return result.append("…") if len(text) > limit else result
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "␀" if c == "\0" else " " if c.isspace() else "�" for c in text)

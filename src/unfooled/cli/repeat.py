@@ -92,6 +92,7 @@ def _show(report: JsonObject) -> None:
         f"accuracy          [bold]{accuracy['mean']:.4f}{std}[/]  min {accuracy['min']:.4f}  "
         f"median {accuracy['median']:.4f}  max {accuracy['max']:.4f}",
         soft_wrap=True,
+        markup=True,
     )
     out.print(
         f"majority answers  {report['majority_accuracy']:.4f}  (95 % interval {low:.3f} to {high:.3f}: "

@@ -68,7 +68,8 @@ def train(
     low, high = test["accuracy_interval"]
     out.print(
         f"Trained in {metrics['train']['seconds']:.0f} s. Test accuracy [bold]{test['accuracy']:.3f}[/] "
-        f"(95 % interval {low:.3f} to {high:.3f}, {test['examples']} texts)."
+        f"(95 % interval {low:.3f} to {high:.3f}, {test['examples']} texts).",
+        markup=True,
     )
     out.print(f'Saved in {chosen}. Try it: unfooled predict {chosen} "your text"', soft_wrap=True)
     err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
@@ -118,7 +119,7 @@ def _list_defences(as_json: bool) -> None:
     from rich.table import Table
 
     for name, cls in DEFENCES.items():
-        out.print(f"[bold]{name}[/]  {cls.summary}")
+        out.print(f"[bold]{name}[/]  {cls.summary}", markup=True)
         certifies = f"; trains for certificates against {', '.join(cls.certifies)}" if cls.certifies else ""
         out.print(f"  deployed as {cls.deployed_as}{certifies}", style="dim")
         table = Table(box=None, show_header=False, padding=(0, 2))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +10,7 @@ from pathlib import Path
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
 from unfooled.records.outcome import Outcome
+from unfooled.untrusted import csv_text
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 
@@ -38,11 +37,8 @@ def export_outcomes(
     if path.suffix.lower() == ".jsonl":
         write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     elif path.suffix.lower() == ".csv":
-        file = io.StringIO()
-        writer = csv.DictWriter(file, fieldnames=list(COLUMNS), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**row, "changes": json.dumps(row["changes"], ensure_ascii=False)} for row in rows)
-        write_text(path, file.getvalue())
+        told = ({**row, "changes": json.dumps(row["changes"], ensure_ascii=False)} for row in rows)
+        write_text(path, csv_text(list(COLUMNS), ([row[name] for name in COLUMNS] for row in told)))
     else:
         _write_parquet(path, rows)
 

@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from unfooled.files import JsonMapping
+from unfooled.untrusted import printable
 
 if TYPE_CHECKING:
     import pandas
@@ -98,5 +99,5 @@ def mean_text(mean: JsonMapping, digits: int = 1) -> str:
 
 def one_line(text: str, longest: int = LONGEST) -> str:
     """The text on one line without control characters, cut if it is long."""
-    clean = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
+    clean = printable(text)
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
 
 from unfooled.reports.formatting import visible
 from unfooled.reports.tables import Table, TableCell
+from unfooled.untrusted import csv_text
 
 SUFFIXES = {"html": ".html", "md": ".md", "csv": ".csv", "json": ".json", "latex": ".tex"}
 """How a file of each format is called."""
@@ -44,22 +43,15 @@ def _markdown(tables: Sequence[Table], title: str) -> str:
 
 def _csv(tables: Sequence[Table], title: str) -> str:
     """One line a number, so that tables with different columns fit into one file."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["table", "row", "name", "column", "value", "low", "high", "n", "note"])
-    for table in tables:
-        for number, row in enumerate(table.rows, start=1):
-            for column, cell in list(zip(table.columns, row, strict=True))[1:]:
-                if cell.value is not None:
-                    values = [_inert(cell.value), cell.low, cell.high, cell.n, _inert(cell.note)]
-                    values = ["" if value is None else value for value in values]
-                    writer.writerow([table.name, number, _inert(row[0].text), column.title, *values])
-    return visible(stream.getvalue())
-
-
-def _inert(value: float | str) -> float | str:
-    """A text that a spreadsheet does not take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in tuple("=+-@\t\r") else value
+    header = ["table", "row", "name", "column", "value", "low", "high", "n", "note"]
+    lines = (
+        (table.name, number, row[0].text, column.title, cell.value, cell.low, cell.high, cell.n, cell.note)
+        for table in tables
+        for number, row in enumerate(table.rows, start=1)
+        for column, cell in list(zip(table.columns, row, strict=True))[1:]
+        if cell.value is not None
+    )
+    return visible(csv_text(header, lines))
 
 
 def _json(tables: Sequence[Table], title: str) -> str:
