@@ -78,11 +78,11 @@ def test_json_spells_out_what_a_terminal_obeys(capsys: pytest.CaptureFixture[str
 
 
 def test_names_of_runs_and_files_are_cleaned_in_answers_and_errors(make_run: MakeRun, tmp_path: Path) -> None:
-    run = make_run("run \x1b[31m[/]")
+    run = make_run("run \x1b[31m[bold]")
     shown = unfooled("report", run, "--out", tmp_path / "page \x1b]0;owned\x07.html")
     assert shown.returncode == 0
-    missing = unfooled("report", tmp_path / "none \x1b[31m[/]")
+    missing = unfooled("report", tmp_path / "none \x1b[31m[bold]")
     assert missing.returncode != 0
     for stream in (shown.stdout, shown.stderr, missing.stdout, missing.stderr):
         assert all(line.isprintable() for line in stream.decode().split("\n"))
-    assert b"run \xef\xbf\xbd[31m[/]" in shown.stdout
+    assert b"run \xef\xbf\xbd[31m[bold]" in shown.stdout

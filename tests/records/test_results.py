@@ -130,7 +130,7 @@ KINDS = ["predictions", "attack", "certificates", "repeat", "represent", "sweep"
 def test_repr_is_a_few_printable_lines_and_no_dictionary(results: dict[str, Result], kind: str) -> None:
     lines = repr(results[kind]).splitlines()
     assert 2 <= len(lines) <= 20
-    assert lines[0] == results[kind].headline().replace("\x1b", " ")
+    assert lines[0] == results[kind].headline().replace("\x1b", "�")
     assert "{" not in repr(results[kind])
     assert all(line.isprintable() for line in lines)
 
