@@ -111,6 +111,7 @@ def certify(
     about = {
         "format": FORMAT,
         "classifier": name,
+        "model": opened.identity(),
         "defence": opened.defence,
         "source": source,
         "labels": list(opened.labels),

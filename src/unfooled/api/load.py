@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled import __version__
+from unfooled.api.same_model import weight_files
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
 from unfooled.files import read_json, write_json
@@ -18,6 +19,7 @@ from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import open_model, open_tokenizer, quiet
 from unfooled.models import TextModel, as_text
 from unfooled.predictors import Classifier, make_predictor
+from unfooled.storage.replacement import previous
 
 FORMAT = 1
 MARKER = "unfooled.json"
@@ -34,6 +36,11 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
             raise UserError(
                 f"The run in {folder} is not finished. Run the same training command again: it goes on "
                 "from the last checkpoint."
+            )
+        if not folder.exists() and (kept := previous(folder)).is_dir():
+            raise UserError(
+                f"{folder} was being replaced when training was stopped: the run that was there is {kept}. "
+                "Run the same training command again: it moves the new run in."
             )
         raise UserError(
             f"{folder} is not a folder saved by unfooled (no {MARKER}). Train one with `unfooled train`, "
@@ -89,6 +96,8 @@ def save(classifier: Classifier, folder: Path) -> None:
             "task": classifier.task,
             "labels": list(classifier.labels),
             "max_length": as_text(classifier.model).max_length,
+            "weights": classifier.model.identity()["weights"],
+            "files": weight_files(folder),
         },
     )
 

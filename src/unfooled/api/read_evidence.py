@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from unfooled.api.same_model import check_weights, of_another_model
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping
 from unfooled.hub.fingerprint import weights_of_folder
@@ -43,7 +44,7 @@ def read_report_data(paths: Sequence[Path]) -> Evidence:
     for path in dict.fromkeys(map(Path, paths)):
         if (path / BENCHMARK).is_file():
             benchmarks.append(_benchmark(path))
-            for marker in sorted(path.glob("runs/*/unfooled.json")):
+            for marker in sorted(path.glob("runs/[!.]*/unfooled.json")):
                 runs.setdefault(marker.parent.resolve(), marker.parent)
             planned |= {(path / str(cell.get("run"))).resolve(): cell for cell in benchmarks[-1].cells}
         elif path.suffix.lower() == ".csv" and not path.is_dir():
@@ -69,16 +70,31 @@ def read_report_data(paths: Sequence[Path]) -> Evidence:
 
 def _model(folder: Path) -> ModelEvidence:
     run = read_run(folder)
+    check_weights(run)
+    foreign: list[str] = []
+
+    def own(path: Path, result: JsonMapping) -> bool:
+        if why := of_another_model(run, path, result):
+            foreign.append(f"{why}: not shown. Measure it again.")
+        return not why
+
     attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
     certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
-    repeated, states = folder / REPEATS, folder / REPRESENTATIONS
+
+    def document(name: str, check: Callable[[Any], Any]) -> JsonMapping | None:
+        if not (folder / name).is_file():
+            return None
+        found: JsonMapping = _json(folder / name, check)
+        return found if own(folder / name, found) else None
+
     return ModelEvidence(
         run.name,
         run,
-        _distinct(attacks),
-        tuple(certified),
-        _json(repeated, _check_repeats) if repeated.is_file() else None,
-        _json(states, _check_states) if states.is_file() else None,
+        _distinct([one for one in attacks if own(Path(one.folder), one.about)]),
+        tuple(one for one in certified if own(Path(one.folder), one.about)),
+        document(REPEATS, _check_repeats),
+        document(REPRESENTATIONS, _check_states),
+        tuple(foreign),
     )
 
 
@@ -92,13 +108,13 @@ def _as_planned(model: ModelEvidence, cell: JsonMapping | None) -> ModelEvidence
 def _with_loose(models: Sequence[ModelEvidence], folders: Sequence[Path]) -> list[ModelEvidence]:
     """The models with the attacks and certificates that lie elsewhere and belong to one of them."""
     found = list(models)
-    weights: dict[str, int] = {}
-    if any((folder / ATTACK).is_file() for folder in folders):
-        weights = {
-            digest: number
-            for number, model in enumerate(found)
-            if model.run and (digest := weights_of_folder(Path(model.run.folder)))
-        }
+    weights = {
+        digest: number
+        for number, model in enumerate(found)
+        if folders
+        and model.run
+        and (digest := model.run.weights or weights_of_folder(Path(model.run.folder)))
+    }
     own: dict[str, int] = {}
     for folder in folders:
         if (folder / ATTACK).is_file():
@@ -109,7 +125,8 @@ def _with_loose(models: Sequence[ModelEvidence], folders: Sequence[Path]) -> lis
         else:
             one = _certified(folder)
             named = identity = str(one.about["classifier"])
-            place = _at_path(found, Path(named))
+            measured = one.about.get("model")
+            place = weights.get(str(measured.get("weights"))) if measured else _at_path(found, Path(named))
         if place is None:
             place = own.setdefault(identity, len(found))
             if place == len(found):

@@ -161,6 +161,7 @@ def _report(
         "format": FORMAT,
         "unfooled": __version__,
         "run": name,
+        "model": classifier.identity(),
         "source": inputs.source,
         "predictor": description,
         "random": varies,

@@ -59,6 +59,7 @@ def report(
         tuple(run.summary() for run in data.runs),
         tuple(one.summary() for one in data.textattack),
         library is not None,
+        tuple(why for model in data.models for why in model.not_its_own),
     )
 
 

@@ -85,6 +85,7 @@ def represent(
     report = {
         "format": FORMAT,
         "run": str(run),
+        "model": classifier.identity(),
         "state": kind,
         "layers": [
             "embeddings",

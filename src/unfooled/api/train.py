@@ -1,25 +1,28 @@
 """``unfooled.train``: a configuration in, a run folder and its classifier out.
 
 Run the same command again after an interruption and it goes on from the last checkpoint. A run folder
-is finished when it holds ``unfooled.json``.
+is finished when it holds ``unfooled.json``. A run that replaces another one is built beside it and takes its
+place at the end (:mod:`unfooled.storage.replacement`).
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 import yaml
 
-from unfooled.api.load import MARKER, METRICS, save
+from unfooled.api.load import MARKER, METRICS, load, save
 from unfooled.errors import UsageError
-from unfooled.files import write_json, write_text
+from unfooled.files import writable, write_json, write_text
 from unfooled.predictors import Classifier
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.storage.provenance import versions
+from unfooled.storage.replacement import beside, swap
 from unfooled.training.fit import fit, is_first_process, prepare
 
 
@@ -60,7 +63,8 @@ def train(
     Name what to train on, ``task`` or ``data``. ``defence`` may be a combination (``"a+b"``); ``settings``
     are those of the defence (``unfooled train --list-defences``). The other parameters are the fields of
     :class:`TrainConfig`, where each is explained. Run the same call again after an interruption and it goes
-    on; ``overwrite`` replaces a run. The classifier that comes back has its ``metrics``.
+    on; ``overwrite`` replaces a run once the new one is whole, and keeps the old one as OUT.previous. The
+    classifier that comes back has its ``metrics``.
 
     >>> clf = unfooled.train("runs/rsmi", task="movie-reviews", defence="rsmi", settings={"sigma": 0.3})
     """
@@ -72,23 +76,28 @@ def train(
 def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: bool = False) -> Classifier:
     """:func:`train` with a configuration that was made already."""
     folder = run_folder(config) if out is None else Path(out)
-    _claim(folder, config, overwrite)
+    replaces = overwrite and _holds_a_model(folder)
+    place = beside(folder) if replaces else folder
+    if replaces and (place / MARKER).is_file() and not _changed(place, config):
+        return _moved_in(folder, load(place, device=config.device, precision=config.precision))
+    if not replaces:
+        _claim(folder, config, overwrite)
     prepared = prepare(config)
     if is_first_process():
-        _start(folder, config, overwrite)
-    metrics = fit(prepared, folder)
+        _start(place, config, afresh=bool(_changed(place, config)) if replaces else overwrite)
+    metrics = fit(prepared, place)
     history = metrics.pop("history")
     classifier = prepared.classifier
     classifier.folder = folder.absolute()
     classifier.metrics = metrics | {"versions": versions(), "seed": config.seed}
     if is_first_process():
-        write_json(folder / "history.json", history)
-        write_json(folder / METRICS, classifier.metrics)
+        write_json(place / "history.json", history)
+        write_json(place / METRICS, classifier.metrics)
         card = model_card(folder.name, config.to_dict(), metrics, list(classifier.labels))
-        write_text(folder / "README.md", card)
-        save(classifier, folder)
-        shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-    return classifier
+        write_text(place / "README.md", card)
+        save(classifier, place)
+        shutil.rmtree(place / "checkpoints", ignore_errors=True)
+    return _moved_in(folder, classifier) if replaces else classifier
 
 
 def run_folder(config: TrainConfig) -> Path:
@@ -96,14 +105,30 @@ def run_folder(config: TrainConfig) -> Path:
     return Path("runs") / f"{config.task or Path(str(config.data)).stem}-{config.defence}"
 
 
-def _start(folder: Path, config: TrainConfig, overwrite: bool) -> None:
-    """Write the configuration; with ``overwrite``, the traces of the run before go first."""
-    if overwrite:
-        for name in (MARKER, "predictions.jsonl"):
-            (folder / name).unlink(missing_ok=True)
+def _start(place: Path, config: TrainConfig, *, afresh: bool) -> None:
+    """Write the configuration; ``afresh``: the traces of an unfinished run go first."""
+    if afresh:
         for part in ("checkpoints", "logs"):
-            shutil.rmtree(folder / part, ignore_errors=True)
-    write_text(folder / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
+            shutil.rmtree(place / part, ignore_errors=True)
+        (place / MARKER).unlink(missing_ok=True)  # of a replacement with other settings that was not moved in
+    write_text(place / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
+
+
+def _moved_in(folder: Path, classifier: Classifier) -> Classifier:
+    """The new run takes the place of the old one, which is kept with its results."""
+    old = swap(folder) if is_first_process() else None
+    classifier.folder = folder.absolute()
+    if old is not None:
+        print(
+            f"The run that was in {writable(folder)} is now {writable(old)}, with its results.",
+            file=sys.stderr,
+        )
+    return classifier
+
+
+def _holds_a_model(folder: Path) -> bool:
+    """Whether there is a finished run to replace, or its replacement was stopped between two moves."""
+    return (folder / MARKER).exists() or (not folder.exists() and (beside(folder) / MARKER).exists())
 
 
 def _claim(folder: Path, config: TrainConfig, overwrite: bool) -> None:
@@ -111,20 +136,27 @@ def _claim(folder: Path, config: TrainConfig, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file. Give --out a folder.")
     saved = folder / "config.yaml"
-    if overwrite and (saved.exists() or (folder / MARKER).exists()):
+    if overwrite and saved.exists():
         return
     if (folder / MARKER).exists():
         raise UsageError(
             f"{folder} already holds a finished run. Choose another --out, or replace it with --overwrite."
         )
     if saved.exists():
-        before = yaml.safe_load(saved.read_text(encoding="utf-8")) or {}
-        now = config.to_dict()
-        changed = sorted(name for name in now if before.get(name) != now[name])
-        if changed:
+        if changed := _changed(folder, config):
             raise UsageError(
                 f"{folder} holds an unfinished run with other settings ({', '.join(changed)}). Repeat its "
                 "command to go on, choose another --out, or start afresh with --overwrite."
             )
     elif folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise UsageError(f"{folder} is not empty and not a run of unfooled. Choose another --out.")
+
+
+def _changed(folder: Path, config: TrainConfig) -> list[str]:
+    """The settings in which the run in the folder, if there is one, differs from the configuration."""
+    saved = folder / "config.yaml"
+    if not saved.exists():
+        return []
+    before = yaml.safe_load(saved.read_text(encoding="utf-8")) or {}
+    now = config.to_dict()
+    return sorted(name for name in now if before.get(name) != now[name])

@@ -69,4 +69,6 @@ def report(
             markup=False,
             soft_wrap=True,
         )
+    for why in made.not_shown:
+        err.print(why, markup=False, soft_wrap=True)
     say(f"Report: {made.path}")

@@ -24,7 +24,9 @@ def train(
     config: Annotated[
         Path | None, typer.Option(help="YAML file with the same names; options given here win.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in the same folder.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run; the old one is kept as OUT.previous.")
+    ] = False,
     list_defences: Annotated[
         bool, typer.Option("--list-defences", help="List the defences and their settings, then leave.")
     ] = False,

@@ -124,9 +124,12 @@ class WrittenReport(Result):
     textattack: tuple[JsonObject, ...] = ()
     interactive: bool = False
     """Whether the charts are interactive."""
+    not_shown: tuple[str, ...] = ()
+    """Results in the folders that belong to other models."""
 
     def to_dict(self) -> JsonObject:
-        more = {"textattack": list(self.textattack)} if self.textattack else {}
+        more: JsonObject = {"textattack": list(self.textattack)} if self.textattack else {}
+        more |= {"not_shown": list(self.not_shown)} if self.not_shown else {}
         return {"report": str(self.path), "runs": list(self.runs), "interactive": self.interactive, **more}
 
     def headline(self) -> str:
@@ -138,7 +141,7 @@ class WrittenReport(Result):
             low, high = run["accuracy_interval"]
             value = f"{100 * run['accuracy']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
             facts.append((run["name"], f"clean accuracy {value}, {run['examples']:,} inputs"))
-        return facts
+        return facts + [("note", why) for why in self.not_shown]
 
     def rows(self) -> Iterator[Mapping[str, object]]:
         """One per run."""

@@ -64,6 +64,8 @@ class ModelEvidence:
     certified: tuple[Certified, ...] = ()
     repeated: JsonMapping | None = None
     representations: JsonMapping | None = None
+    not_its_own: tuple[str, ...] = ()
+    """Results in its folder that were measured on other weights: not shown, and why."""
 
     @property
     def task(self) -> str:

@@ -62,6 +62,10 @@ class Run:
     resumed: bool
     """Training was interrupted: ``train_seconds`` is its last part only."""
     versions: dict[str, str]
+    weights: str = ""
+    """The digest of the weights that were measured; empty if the folder does not say."""
+    weight_files: tuple[tuple[str, str], ...] = ()
+    """(name, SHA-256) of the files that hold them."""
     seconds: float | None = None
     """For all test texts, if that was measured."""
     task: str = ""

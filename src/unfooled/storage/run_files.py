@@ -106,6 +106,8 @@ def _described(run: Run, marker: Any) -> Run:
         defence=str(defence["name"]),
         predictor=dict(marker["predictor"]),
         deployed=tuple(settings.items()),
+        weights=str(marker.get("weights", "")),
+        weight_files=tuple((str(name), str(value)) for name, value in marker.get("files", {}).items()),
     )
 
 

@@ -38,6 +38,7 @@ def content(data: Evidence) -> Content:
         "spoken": spoken(data),
         "tables": [verdict_table(data)],
         "charts": [chart] if (chart := _cost_chart(data)) else [],
+        "not_its_own": [f"{model.name}: {why}" for model in data.models for why in model.not_its_own],
         "majority": any(run.majority is not None for run in runs),
     }
 
