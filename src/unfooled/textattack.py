@@ -151,7 +151,8 @@ class _Here:
     def gradient(self, text: Any) -> dict[str, Any]:
         self.text.evaluating()
         encoded = self.text.encode(*_columns([text]))
-        gradient, _ = self.text.gradient(self.text.batch(encoded))
+        with self.text.in_float32():  # bfloat16 gradients rank words otherwise
+            gradient, _ = self.text.gradient(self.text.batch(encoded))
         return {"ids": list(encoded[0].ids), "gradient": gradient[0].float().cpu().tolist()}
 
     def tokens(self, inputs: Sequence[Any]) -> list[list[str]]:

@@ -69,7 +69,8 @@ def test_training_input_is_the_predictors_for_the_same_draws(
         length = len(item)
         one = classifier.batch([item])
         sampler = predictor.sampler(classifier, [item], seed=0, purpose=DECIDE)
-        sampler.run(one, classifier.start(one).detach(), noise[row : row + 1, :, :length].clone(), [0])
+        shown = sampler.noisy(one, classifier.start(one).detach(), noise[row : row + 1, :, :length].clone())
+        sampler.run(one, shown, [0])
         assert_close(trained[row, :length], entered.pop()[0][0], atol=1e-5, rtol=1e-4)
     mask = classifier.embed(torch.tensor([[classifier.mask_token_id]]))[0, 0]
     masked = (trained == mask).all(dim=-1).sum(dim=1)

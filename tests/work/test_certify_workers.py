@@ -36,8 +36,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def certified(run: Path, out: Path, **more: Any) -> dict[int, Any]:
-    """What the journal holds, by row, without the time it took."""
+def certified(run: Path, out: Path, **more: Any) -> dict[tuple[str, int], Any]:
+    """What the journal holds, by key and row, without the time it took."""
     certify(
         run,
         Inputs(data=str(run.parent / "rows.jsonl")),
@@ -51,16 +51,14 @@ def certified(run: Path, out: Path, **more: Any) -> dict[int, Any]:
     connection = sqlite3.connect(out / "journal.sqlite")
     found = connection.execute("SELECT conditions, number, result FROM certificates").fetchall()
     connection.close()
-    timeless = {number: (key, {**json.loads(text), "seconds": 0.0}) for key, number, text in found}
-    assert len(timeless) == len(found)
-    return timeless
+    return {(key, number): {**json.loads(text), "seconds": 0.0} for key, number, text in found}
 
 
 @pytest.fixture(scope="module")
-def expected(run: Path) -> dict[int, Any]:
+def expected(run: Path) -> dict[tuple[str, int], Any]:
     found = certified(run, run.parent / "inline")
-    statuses = [one["status"] for _, one in found.values()]
-    assert len(found) == 3 * len(TEXTS) + 1
+    statuses = [one["status"] for one in found.values() if "status" in one]  # others tell earlier draws
+    assert len(statuses) == 3 * len(TEXTS) + 1
     assert statuses.count("refused") == 1 and statuses.count("certified") > 3
     return found
 
@@ -68,20 +66,22 @@ def expected(run: Path) -> dict[int, Any]:
 @pytest.mark.full
 @pytest.mark.parametrize("workers", [2, 3])
 def test_processes_leave_the_rows_of_this_process(
-    run: Path, tmp_path: Path, workers: int, expected: dict[int, Any]
+    run: Path, tmp_path: Path, workers: int, expected: dict[tuple[str, int], Any]
 ) -> None:
     assert certified(run, tmp_path, workers=workers) == expected
 
 
 @pytest.mark.ray
-def test_ray_leaves_the_rows_of_this_process(run: Path, tmp_path: Path, expected: dict[int, Any]) -> None:
+def test_ray_leaves_the_rows_of_this_process(
+    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
+) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unfooled[ray]'")
     assert certified(run, tmp_path, workers=2, ray="local") == expected
 
 
 @pytest.mark.full
 def test_groups_of_inputs_change_no_certificate(
-    run: Path, tmp_path: Path, expected: dict[int, Any], monkeypatch: pytest.MonkeyPatch
+    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("unfooled.api.certify_job.GROUP", 5)
     assert certified(run, tmp_path) == expected

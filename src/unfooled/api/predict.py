@@ -41,7 +41,9 @@ def predict(
     """
     from unfooled.predictors.override import with_predictor
 
-    opened, _ = open_classifier(classifier, device=device)
+    # Certificates are made in float32, so what keeps their promise answers in it.
+    precision = "float32" if certified else "auto"
+    opened, _ = open_classifier(classifier, device=device, precision=precision)
     chosen = with_predictor(opened, predictor)
     if not certified:
         return chosen.predict(inputs, pairs, seed=seed)

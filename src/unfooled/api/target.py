@@ -143,12 +143,18 @@ def _is_classifier(what: object) -> bool:
     return isinstance(what, Classifier)
 
 
-def open_classifier(what: Classifier | str | Path, *, device: str = "auto") -> tuple[Classifier, Path | None]:
-    """A classifier or the one in a run folder, and that folder."""
+def open_classifier(
+    what: Classifier | str | Path, *, device: str = "auto", precision: str = "float32"
+) -> tuple[Classifier, Path | None]:
+    """A classifier or the one in a run folder, and that folder.
+
+    What a journal keeps is computed in float32: bfloat16 answers depend on the batch, so they would depend on
+    the number of workers and on where a killed job went on.
+    """
     if isinstance(what, str | Path):
         from unfooled.api.load import load
 
-        return load(what, device=device), Path(what)
+        return load(what, device=device, precision=precision), Path(what)
     return what, what.folder
 
 

@@ -69,7 +69,10 @@ def predict(
         raise UsageError("Give texts or --file, not both.")
     if pair and (file or len(pair) != len(texts or [])):
         raise UsageError(f"{len(texts or [])} texts but {len(pair)} --pair: give one --pair for each text.")
-    classifier = with_predictor(load(run, device=device), options.predictor_choice(predictor, set_))
+    classifier = with_predictor(
+        load(run, device=device, precision="float32" if certified else "auto"),
+        options.predictor_choice(predictor, set_),
+    )
     if certified:
         if seed > 0:
             raise UsageError("--certified draws a secret seed: leave out --seed.")
