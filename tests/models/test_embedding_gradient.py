@@ -29,7 +29,8 @@ def test_it_is_the_plain_models_own_gradient_row_by_row(any_classifier: TextMode
         alone = any_classifier.batch([item])
         logits = any_classifier.module(input_ids=alone.ids, attention_mask=alone.mask).logits
         (expected,) = torch.autograd.grad(F.cross_entropy(logits, labels[row : row + 1]), weight)
-        assert_close(gradient[row, : len(item)], expected[list(item.ids)], atol=1e-5, rtol=1e-3)
+        rounding = 1e-5 * max(1.0, float(expected.abs().max()))  # sums round by their largest terms
+        assert_close(gradient[row, : len(item)], expected[list(item.ids)], atol=rounding, rtol=1e-3)
         assert (gradient[row, len(item) :] == 0).all(), "padding has no influence"
         assert gradient[row].abs().max() > 1e-4
 
