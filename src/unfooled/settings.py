@@ -171,6 +171,8 @@ def _coerced(value: Any, hint: Any, where: str) -> Any:
         if isinstance(value, list | tuple):
             places = [f"{where}[{number}]" if is_dataclass(item) else where for number in range(len(value))]
             return tuple(_coerced(one, item, place) for one, place in zip(value, places, strict=True))
+        if item in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
+            return (_coerced(value, item, where),)  # one number is a list of one
     elif hint is type(None):
         if value is None:
             return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
 import unfooled as uf
 from tiny_models import tiny_classifier
 from unfooled.certificates.sampling import Sampling
+from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.predictors import Classifier
 from unfooled.predictors.smoothing import RandomWordDelete, WordAssembler
@@ -69,6 +71,81 @@ def test_no_edit_inside_the_radius_changes_the_majority(keyword: TextModel) -> N
                 assert shares[-1] > 0.5, text
     assert len(shares) > 20
     assert min(shares) == pytest.approx(0.75**2)  # two of the edits put «good» there
+
+
+def share(classifier: Classifier, text: list[str], label: str) -> float:
+    """The probability of the label over all deletions, exactly."""
+    model, predictor = classifier.model, classifier.predictor
+    assert isinstance(model, TextModel) and isinstance(predictor, RandomWordDelete)
+    assembler, rate = WordAssembler(model), predictor.rate(len(text))
+    (words,) = assembler.read_all([(" ".join(text),)])
+    subsets = list(itertools.product((False, True), repeat=len(text)))
+    labels = answers(model, [assembler.left(words, kept) for kept in subsets])
+    chances = [math.prod(1 - rate if shown else rate for shown in kept) for kept in subsets]
+    wanted = classifier.labels.index(label)
+    return sum(chance for chance, found in zip(chances, labels, strict=True) if found == wanted)
+
+
+def bag_of_words(seed: int) -> TextModel:
+    """A classifier that adds up a random weight of each token; «good» and «dull» weigh most."""
+    import torch
+
+    model = tiny_classifier("bert", labels=2)
+    chance = torch.Generator().manual_seed(seed)
+    weights = torch.randn(len(model.tokenizer), generator=chance)
+    weights[model.tokenizer.convert_tokens_to_ids(["good", "dull"])] = torch.tensor([3.0, -3.0])
+
+    def forward(input_ids: torch.Tensor, attention_mask: torch.Tensor, **_: object) -> object:
+        score = (weights[input_ids] * attention_mask).sum(dim=1)
+        return type("Output", (), {"logits": torch.stack([-score, score], dim=1)})()
+
+    model.module.forward = forward
+    return model
+
+
+def worst_edit(classifier: Classifier, text: list[str], label: str) -> tuple[list[str], float]:
+    """The single edit that leaves the label least probable, and how probable that is."""
+    every = {tuple(other): share(classifier, other, label) for other in edited(text, ("good", "dull"))}
+    lowest = min(every, key=every.__getitem__)
+    return list(lowest), every[lowest]
+
+
+def edited(text: list[str], vocabulary: tuple[str, ...]) -> list[list[str]]:
+    """Every text that is one insertion, deletion or replacement away."""
+    places = range(len(text) + 1)
+    inserted = [[*text[:place], word, *text[place:]] for place in places for word in vocabulary]
+    deleted = [[*text[:place], *text[place + 1 :]] for place in places[:-1]]
+    replaced = [[*text[:place], word, *text[place + 1 :]] for place in places[:-1] for word in vocabulary]
+    return inserted + deleted + replaced
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "settings", [{"rates": (0.8,)}, {"rates": (0.75, 0.85), "bins": (5,)}], ids=["one rate", "length bins"]
+)
+def test_a_greedy_editor_flips_no_certified_text(settings: dict[str, Any]) -> None:
+    """It inserts, deletes and replaces by whatever lowers the exact probability of the answer most."""
+    certified = edits = flips = 0
+    for seed in range(3):
+        classifier = Classifier(bag_of_words(seed), RandomWordDelete(**settings), labels=["no", "yes"])
+        texts = ["a film", "good film", "never too long", "the plot is flat"]
+        for found in uf.certify(classifier, texts, threat="edits", sampling=FEW):
+            if not found.radius or found.label is None:
+                continue
+            text, certified = found.texts[0].split(), certified + 1
+            before = share(classifier, text, found.label)
+            for _ in range(int(found.radius)):
+                text, lowest = worst_edit(classifier, text, found.label)
+                assert lowest > 0.5, (seed, found.texts, text)
+                edits += lowest < before - 0.05
+            flips += worst_edit(classifier, text, found.label)[1] <= 0.5
+    assert certified >= 3 and edits >= 3, "the editor had something to attack, and did harm"
+    assert flips, "one edit more than certified flips some"
+
+
+def test_a_radius_of_edits_is_a_whole_number(keyword: TextModel) -> None:
+    with pytest.raises(UsageError, match="whole number"):
+        uf.certify(deployed(keyword), ["a film"], threat="edits", sampling=Sampling(radius=1.5))
 
 
 def _distance(a: tuple[str, ...], b: tuple[str, ...]) -> int:

@@ -13,6 +13,7 @@ import torch
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
 from tiny_training import loss_of
 from unfooled.defences import RandomMask, Safer, Step, make_defence
+from unfooled.defences.versions import Versions
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask, SynonymVote
@@ -61,7 +62,7 @@ def test_training_shows_the_subsets_of_words_that_the_predictor_shows(
     encoded = classifier.encode(["bold old cold war"])
     batch = classifier.batch(encoded * 300, [0] * 300)
     loss_of(defence, classifier, batch, FULL)
-    trained = shown(classifier, seen.pop())
+    trained = [text for batch in seen for text in shown(classifier, batch)]
     words = ["bold", "old", "cold", "war"]
     every = {
         " ".join(word if place in kept else "[MASK]" for place, word in enumerate(words))
@@ -85,15 +86,35 @@ def test_hidden_words_are_one_mask_token_each(classifier: TextModel, seen: list[
         total = len(text.split())
         hidden = total - RandomWordMask(kept=kept).kept_words(total)
         assert int((trained.ids[row] == classifier.mask_token_id).sum()) == hidden
-    assert trained.labels is batch.labels
+
+
+def test_dropped_words_are_trained_as_they_are_deployed(classifier: TextModel, seen: list[Batch]) -> None:
+    """The same tokens at the same places, in training and in the vote."""
+    defence = make_defence("random-mask", {"kept": 0.5, "hidden": "dropped"}).resolved(classifier)
+    encoded = classifier.encode(["bold zebra cold war"])
+    loss_of(defence, classifier, classifier.batch(encoded * 200, [0] * 200), FULL)
+    steps = len(seen)
+    defence.predictor(classifier).sampler(classifier, encoded, seed=0, purpose="test").counts([(0, 0, 200)])
+
+    def rows(batch: Batch) -> set[tuple[tuple[int, int], ...]]:
+        assert batch.positions is not None
+        every = zip(batch.ids.tolist(), batch.positions.tolist(), batch.mask.tolist(), strict=True)
+        return {
+            tuple((token, place) for token, place, real in zip(*row, strict=True) if real) for row in every
+        }
+
+    found = [rows(batch) for batch in seen]
+    trained, deployed = set().union(*found[:steps]), set().union(*found[steps:])
+    assert len(trained) == 6
+    assert deployed == trained
 
 
 def test_pairs_hide_words_of_both_texts(classifier: TextModel, seen: list[Batch]) -> None:
     batch = classifier.batch(classifier.encode(["bold old war"] * 40, ["a fine film"] * 40), [0] * 40)
     loss_of(make_defence("random-mask", {"kept": 3}).resolved(classifier), classifier, batch, FULL)
-    masked = seen[0].ids == classifier.mask_token_id
-    assert masked.sum(dim=1).tolist() == [3] * 40
-    types = seen[0].type_ids[masked]
+    masked = [batch.ids == classifier.mask_token_id for batch in seen]
+    assert torch.cat(masked).sum(dim=1).tolist() == [3] * 40
+    types = torch.cat([batch.type_ids[own] for batch, own in zip(seen, masked, strict=True)])
     assert 0 < int(types.sum()) < len(types)
 
 
@@ -141,7 +162,10 @@ def test_defaults_are_those_of_the_predictors() -> None:
     for defence, predictor in ((RandomMask, RandomWordMask), (Safer, SynonymVote)):
         own = {info.name: info.default for info in describe_settings(defence)}
         theirs = {info.name: info.default for info in describe_settings(predictor)}
-        assert own == {name: value for name, value in theirs.items() if not name.startswith("abstain")}
+        training = {info.name for info in describe_settings(Versions)}
+        assert {name: value for name, value in own.items() if name not in training} == {
+            name: value for name, value in theirs.items() if not name.startswith("abstain")
+        }
 
 
 def test_settings_reach_the_predictor(classifier: TextModel, table: str) -> None:

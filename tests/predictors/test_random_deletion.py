@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from tiny_models import tiny_classifier
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
-from unfooled.predictors.smoothing import ESTIMATE, SELECT, RandomWordDelete, WordAssembler
+from unfooled.predictors.smoothing import ESTIMATE, SELECT, RandomWordDelete, RandomWordMask, WordAssembler
+from unfooled.predictors.smoothing.vote_labels import RememberedAnswers
 
 TEXT = "the film is good and the plot is not bad"
 
@@ -35,17 +37,21 @@ def test_what_is_left_depends_on_the_words_that_are_left_alone(any_classifier: T
     assert compared == 16
 
 
-def test_each_word_is_deleted_with_the_rate(bert: TextModel) -> None:
+def test_each_word_is_deleted_with_the_rate(bert: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many tokens are left follows the binomial distribution, and draws for other ends are others."""
     predictor = RandomWordDelete(rates=(0.75,))
     encoded = bert.encode([TEXT])
     sampler = predictor.sampler(bert, encoded, seed=0, purpose=SELECT)
-    assembler = sampler._assembler
-    shown: list[tuple[bool, ...]] = []
-    left = assembler.left
-    assembler.left = lambda words, kept: (shown.append(tuple(kept)), left(words, kept))[1]  # type: ignore
+    shown: list[bytes] = []
+    own = RememberedAnswers.labels
+
+    def spy(self: RememberedAnswers, draws: Any, *given: Any) -> Any:
+        shown.extend(flags for _, flags in draws)
+        return own(self, draws, *given)
+
+    monkeypatch.setattr(RememberedAnswers, "labels", spy)
     sampler.counts([(0, 0, 4000)])
-    kept = np.array(shown)
+    kept = np.array([list(flags) for flags in shown])
     assert kept.shape == (4000, len(TEXT.split()))
     # Each word's share is within five standard deviations of 0.25, and words are kept independently.
     assert np.abs(kept.mean(axis=0) - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4000)
@@ -65,6 +71,28 @@ def test_draws_do_not_depend_on_how_they_are_asked_for(bert: TextModel) -> None:
         sampler = predictor.sampler(bert, [item], seed=3, purpose=SELECT)
         parts = [sampler.counts([(0, start, 10)])[0] for start in range(0, 50, 10)]
         assert (sum(parts) == together[number]).all()
+
+
+def test_a_draw_that_came_before_is_not_asked_again(bert: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four words have 16 subsets: no more is asked, whatever the number of draws and calls."""
+    text, asked = "bold old cold war", 0
+    own = TextModel.forward
+
+    def spy(self: TextModel, batch: Any, **given: Any) -> Any:
+        nonlocal asked
+        asked += len(batch)
+        return own(self, batch, **given)
+
+    monkeypatch.setattr(TextModel, "forward", spy)
+    for predictor, subsets in ((RandomWordDelete(rates=(0.5,)), 16), (RandomWordMask(kept=2), 6)):
+        (encoded,) = bert.encode([text])
+        once = predictor.sampler(bert, [encoded], seed=1, purpose=SELECT).counts([(0, 0, 640)])[0]
+        asked = 0
+        sampler = predictor.sampler(bert, [encoded, encoded], seed=1, purpose=SELECT)
+        parts = [sampler.counts([(0, start, 64), (1, start, 64)]) for start in range(0, 640, 64)]
+        assert asked == subsets
+        for owner in (0, 1):
+            assert (sum(part[owner] for part in parts) == once).all()
 
 
 def test_everything_deleted_is_a_text_too(bert: TextModel) -> None:

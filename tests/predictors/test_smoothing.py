@@ -25,7 +25,7 @@ from unfooled.predictors.smoothing import (
 )
 from unfooled.predictors.smoothing.certified_masked import behind_mask
 from unfooled.predictors.smoothing.streams import BLOCK, Streams, fill, generator, single, stream_key
-from unfooled.predictors.smoothing.vote_labels import labels_of
+from unfooled.predictors.smoothing.vote_labels import RememberedAnswers, labels_of
 from unfooled.statistics.noise_budget import masked_noise, split_noise
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "bad": ["poor"], "war": ["love"]}
@@ -39,7 +39,16 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(
-    params=["gaussian", "laplace", "block too", "certified-masked", "each-word", "random-mask", "safer"]
+    params=[
+        "gaussian",
+        "laplace",
+        "block too",
+        "certified-masked",
+        "each-word",
+        "random-mask",
+        "dropped",
+        "safer",
+    ]
 )
 def transformation(request: pytest.FixtureRequest, table: str) -> Any:
     return {
@@ -49,6 +58,7 @@ def transformation(request: pytest.FixtureRequest, table: str) -> Any:
         "certified-masked": CertifiedMasked(sigma=0.8, masked_tokens=2),
         "each-word": CertifiedMasked(sigma=0.8, masked_tokens=3, threat="each-word"),
         "random-mask": RandomWordMask(kept=0.4),
+        "dropped": RandomWordMask(kept=0.4, hidden="dropped"),
         "safer": SynonymVote(table=table),
     }[request.param]
 
@@ -155,16 +165,18 @@ def test_kept_is_a_share_or_a_number(bert: TextModel) -> None:
         RandomWordMask().check(without_mask)
 
 
-def test_every_subset_of_words_is_drawn_equally_often(bert: TextModel) -> None:
+def test_every_subset_of_words_is_drawn_equally_often(
+    bert: TextModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[tuple[int, ...]] = []
     sampler = RandomWordMask(kept=2).sampler(bert, bert.encode(["bold old cold war"]), seed=0, purpose=SELECT)
-    own = sampler._assembler.shown
+    own = RememberedAnswers.labels
 
-    def spy(words: Any, kept: Any) -> Any:
-        seen.append(tuple(sorted(kept)))
-        return own(words, kept)
+    def spy(self: RememberedAnswers, draws: Any, *given: Any) -> Any:
+        seen.extend(tuple(np.frombuffer(shown, dtype=np.int64).tolist()) for _, shown in draws)
+        return own(self, draws, *given)
 
-    sampler._assembler.shown = spy  # type: ignore[method-assign]
+    monkeypatch.setattr(RememberedAnswers, "labels", spy)
     sampler.counts([(0, 0, 3000)])
     counts = [seen.count(pair) for pair in itertools.combinations(range(4), 2)]
     assert sum(counts) == 3000 and min(counts) > 420 and max(counts) < 580

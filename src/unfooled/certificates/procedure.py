@@ -221,6 +221,6 @@ class _Case:
 
 def check_sampling(sampling: Sampling, names: Sequence[str]) -> None:
     """Word radii are whole numbers."""
-    words = sampling.radius is not None and names and names[0] in ("masking", "overlap")
+    words = sampling.radius is not None and names and names[0] in ("masking", "deletion", "overlap")
     if words and sampling.radius != int(sampling.radius or 0):
         raise UsageError(f"--radius counts words for this threat: a whole number, not {sampling.radius}.")

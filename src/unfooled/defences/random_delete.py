@@ -4,9 +4,8 @@ At every step each word of a text is deleted with the rate of the predictor, ane
 put together by the predictor's own code. A step costs as many tokens as words were kept, so that ``draws``
 versions of each text per step are cheap. Deployed with the vote ``random-delete``.
 
-Deviations. The papers train on one version per step. ``consistency`` adds, with two draws or more, the mean
-divergence of each version's answer from their mean answer (Jeong and Shin 2020): certificates live on votes
-that agree. The deletion rate may rise over the first part of training (``warmup``).
+Deviations. The papers train on one version per step; here several, and the consistency of their answers may
+be part of the loss (:mod:`.versions`). The rate may rise over the first part of training (``warmup``).
 """
 
 from __future__ import annotations
@@ -15,19 +14,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.errors import UsageError
+from unfooled.defences.versions import Versions
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors.smoothing import RandomWordDelete, WordAssembler
 from unfooled.settings import setting
 
 
 @dataclass(frozen=True)
-class RandomDelete:
+class RandomDelete(Versions):
     """Trained and deployed on random subsequences of each text's words."""
 
     name: ClassVar[str] = "random-delete"
@@ -40,8 +37,7 @@ class RandomDelete:
 
     rates: tuple[float, ...] = setting((0.9,), "Share of words deleted (p): one rate, or one per length bin")
     bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
-    draws: int = setting(2, "Versions of each text per step", at_least=1)
-    consistency: float = setting(0.0, "Weight of the consistency between the versions (λ)", at_least=0)
+    draws: int = setting(2, "Versions of each text per step (m)", at_least=1)
     warmup: float = setting(
         0.0, "Share of training over which the deletion rate rises from nothing", at_least=0, at_most=1
     )
@@ -49,8 +45,7 @@ class RandomDelete:
 
     def resolved(self, model: Model) -> RandomDelete:
         self.predictor(as_text(model)).check(model)
-        if self.consistency and self.draws < 2:
-            raise UsageError("consistency compares versions of a text: give draws=2 or more.")
+        self.check_versions()
         return self
 
     def begin(self, training: Training) -> RandomDeleteSession:
@@ -61,7 +56,7 @@ class RandomDelete:
 
 
 class RandomDeleteSession(Session[RandomDelete]):
-    """Cross-entropy on what is left of each text, and the consistency between versions."""
+    """Cross-entropy on what is left of each text, and the consistency of the answers to it."""
 
     def __init__(self, training: Training, defence: RandomDelete) -> None:
         super().__init__(training, defence)
@@ -76,13 +71,4 @@ class RandomDeleteSession(Session[RandomDelete]):
             for words in self._assembler.read_all([item.texts for item in batch.encoded])
             for total in (sum(map(len, words)),)
         ]
-        logits = self.model.forward(self.model.batch(versions)).logits.view(settings.draws, len(batch), -1)
-        task = torch.stack([self.task_loss(own, batch) for own in logits]).mean()
-        return Losses(task, settings.consistency * divergence(logits) if settings.consistency else None)
-
-
-def divergence(logits: Tensor) -> Tensor:
-    """Mean KL(mean answer ‖ answer of each version) of ``(versions, rows, classes)``."""
-    log_each = F.log_softmax(logits, dim=-1)
-    mean = log_each.exp().mean(dim=0, keepdim=True)
-    return (mean * (mean.clamp_min(1e-20).log() - log_each)).sum(dim=-1).mean()
+        return settings.losses(settings.answers(self.model, versions), batch.labels)

@@ -16,6 +16,9 @@ from unfooled.models import first_token
 
 # Families whose blocks take nothing with a batch dimension but the hidden states and the arguments
 # that ``taps`` copies, so that the rows of a batch may be repeated between two blocks.
+_BERT_LIKE = {"albert", "bert", "distilbert", "electra"}
+_ROBERTA_LIKE = {"camembert", "roberta", "xlm-roberta"}
+"""Families that know a token's place by an absolute number alone; RoBERTa counts on from its padding id."""
 _REPEATABLE = {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
 
 
@@ -34,6 +37,8 @@ class Architecture:
     rows_may_repeat_between_blocks: bool
     first_token_suffices: bool
     """The head reads the first token of the last block only."""
+    first_position: int | None
+    """The position number of the first token, where such numbers alone tell the places; None: they do not."""
 
 
 def describe(model: Any) -> Architecture:
@@ -63,7 +68,16 @@ def describe(model: Any) -> Architecture:
         depth=depth,
         rows_may_repeat_between_blocks=config.model_type in _REPEATABLE,
         first_token_suffices=first_token.suffices(model),
+        first_position=_first_position(config),
     )
+
+
+def _first_position(config: Any) -> int | None:
+    if getattr(config, "position_embedding_type", "absolute") != "absolute":
+        return None
+    if config.model_type in _BERT_LIKE:
+        return 0
+    return int(config.pad_token_id) + 1 if config.model_type in _ROBERTA_LIKE else None
 
 
 def _find_blocks(root: nn.Module, depth: int) -> tuple[nn.Module, ...]:

@@ -30,6 +30,8 @@ class Encoded:
     offsets: tuple[tuple[int, int, int], ...]
     """(which text: 0 or 1, first character, past the last character) of each token."""
     truncated: bool = False
+    positions: tuple[int, ...] | None = None
+    """The place of each token, from 0, where places between them are empty; None: one after another."""
     texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """The text, or both texts of a pair, as they were given: what the tokens cannot tell any more."""
 
@@ -68,6 +70,8 @@ class Batch:
     type_ids: Tensor
     maskable: Tensor
     labels: Tensor | None = None
+    positions: Tensor | None = None
+    """The place of each token, from 0, if some row has empty places; None: one after another."""
     encoded: tuple[Encoded, ...] = ()
     """The inputs behind the rows, with their texts: for training that changes words. ``rows`` drops them."""
 
@@ -88,6 +92,7 @@ class Batch:
             type_ids=change(self.type_ids),
             maskable=change(self.maskable),
             labels=None if self.labels is None else change(self.labels),
+            positions=None if self.positions is None else change(self.positions),
         )
 
 
@@ -95,12 +100,15 @@ def collate(
     encoded: Sequence[Encoded], *, pad_id: int, labels: Sequence[int] | None = None, multiple_of: int = 1
 ) -> Batch:
     """Pad to the longest input of the batch (rounded up to ``multiple_of``), never to a fixed maximum."""
+    spread_out = any(item.positions is not None for item in encoded)
+    places = [range(len(item)) if item.positions is None else item.positions for item in encoded]
     return Batch(
         ids=pad([item.ids for item in encoded], pad_id, multiple_of=multiple_of),
         mask=pad([[1] * len(item) for item in encoded], 0, multiple_of=multiple_of),
         type_ids=pad([item.type_ids for item in encoded], 0, multiple_of=multiple_of),
         maskable=pad([item.maskable for item in encoded], False, multiple_of=multiple_of).bool(),
         labels=None if labels is None else torch.tensor(list(labels), dtype=torch.long),
+        positions=pad(places, 0, multiple_of=multiple_of) if spread_out else None,
         encoded=tuple(encoded),
     )
 

@@ -116,6 +116,16 @@ class TextModel:
             "(BERT, RoBERTa, …)"
         )
 
+    def gap_refusal(self) -> str:
+        """Why tokens cannot keep their places while others are left out; empty if they can."""
+        if self.architecture.first_position is not None:
+            return ""
+        return (
+            f"the encoder type '{self.module.config.model_type}' is not known to tell the place of tokens "
+            "by absolute position numbers alone (it may use distances between tokens, which close up). Use "
+            "BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT or a relative of theirs"
+        )
+
     def inputs(self, first: Sequence[str], second: Sequence[str] | None = None) -> list[tuple[str, ...]]:
         """(text,) or (text, pair) of each input; lone surrogates, which cannot be tokenised, are replaced."""
         if isinstance(first, str) or isinstance(second, str):
@@ -211,6 +221,8 @@ class TextModel:
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if self._takes_type_ids:
             inputs["token_type_ids"] = batch.type_ids
+        if batch.positions is not None:
+            inputs["position_ids"] = batch.positions + self._first_position()
         with tapped(self.architecture, tap), self.autocast():
             logits = self.module(**inputs).logits
         return Forward(logits.float(), tuple(tap.hidden))
@@ -231,6 +243,11 @@ class TextModel:
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""
         return self.architecture.rows_may_repeat_between_blocks and bool(sites) and "embeddings" not in sites
+
+    def _first_position(self) -> int:
+        if (first := self.architecture.first_position) is None:
+            raise UsageError(f"Some tokens were left out without a trace, but {self.gap_refusal()}.")
+        return first
 
     def identity(self) -> dict[str, Any]:
         """Weights, architecture, tokenizer, and how they are used."""

@@ -6,7 +6,7 @@ that is an error, with the number of the class scores that broke.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import torch
@@ -37,9 +37,11 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
 
 
 def answers(model: Model, encoded: Sequence[Encoded], check: ModelCheck | None = None) -> NDArray[np.int64]:
-    """The plain answer to each input; the same token ids are asked once, so the model must answer alike."""
-    distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-    which = [distinct.setdefault((item.ids, item.type_ids), len(distinct)) for item in encoded]
+    """The plain answer to each input; equal ones (tokens, places) are asked once: it must answer alike."""
+    distinct: dict[Hashable, int] = {}
+    which = [
+        distinct.setdefault((item.ids, item.type_ids, item.positions), len(distinct)) for item in encoded
+    ]
     first: list[Encoded | None] = [None] * len(distinct)
     for item, number in zip(encoded, which, strict=True):
         first[number] = first[number] or item
@@ -61,6 +63,35 @@ def answers(model: Model, encoded: Sequence[Encoded], check: ModelCheck | None =
         of_chunk, [len(item) for item in asked], model.batch_size, device, parallel=model.parallel
     )
     return np.array(labels, dtype=np.int64)[which] if which else np.empty(0, dtype=np.int64)
+
+
+Draw = tuple[int, bytes]
+"""(number of the input, which of its words are shown): equal draws of an input are equal texts."""
+
+
+class RememberedAnswers:
+    """Answers to the draws of some inputs. A draw that came before is neither put together nor asked again.
+
+    Only the inputs of the latest call are remembered, so memory does not grow with the number of inputs.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._of: dict[int, dict[bytes, int]] = {}
+
+    def labels(
+        self, draws: Sequence[Draw], make: Callable[[int], Encoded], check: ModelCheck | None
+    ) -> NDArray[np.int64]:
+        """The answer to each draw; ``make`` puts the draw of a number together, for those that are new."""
+        of = self._of = {owner: self._of.get(owner, {}) for owner, _ in draws}
+        new: dict[Draw, int] = {}
+        for number, (owner, shown) in enumerate(draws):
+            if shown not in of[owner]:
+                new.setdefault((owner, shown), number)
+        found = answers(self.model, [make(number) for number in new.values()], check)
+        for (owner, shown), label in zip(new, found.tolist(), strict=True):
+            of[owner][shown] = label
+        return np.array([of[owner][shown] for owner, shown in draws], dtype=np.int64)
 
 
 def tally(

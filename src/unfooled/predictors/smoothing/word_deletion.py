@@ -26,7 +26,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
-from unfooled.predictors.smoothing.vote_labels import answers, tally
+from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
 from unfooled.settings import setting
 
@@ -84,7 +84,7 @@ class DeletedWordsSampler:
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._model = model
+        self._classes, self._answers = model.num_labels, RememberedAnswers(model)
         self._assembler = WordAssembler(as_text(model))
         self.words = self._assembler.read_all([item.texts for item in as_texts(encoded)])
         self.total = [sum(map(len, own)) for own in self.words]
@@ -95,16 +95,22 @@ class DeletedWordsSampler:
 
     def again(self, purpose: str) -> DeletedWordsSampler:
         other = copy(self)
+        other._answers = RememberedAnswers(self._answers.model)
         other._keys = stream_keys(self._seeds, purpose, self.words)
         return other
 
     def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
-        drawn: list[Encoded] = []
+        drawn: list[Draw] = []
         for piece in parts:
             owner = piece.owner
             chances = generator(self._keys[owner], piece.block).random((piece.stop, self.total[owner]))
-            for kept in (chances[piece.start :] >= self._rates[owner]).tolist():
-                drawn.append(self._assembler.left(self.words[owner], kept))
-        labels = answers(self._model, drawn, self.check)
-        return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)
+            kept = chances[piece.start :] >= self._rates[owner]
+            drawn.extend((owner, flags.tobytes()) for flags in kept)
+
+        def make(number: int) -> Encoded:
+            owner, flags = drawn[number]
+            return self._assembler.left(self.words[owner], flags)  # bytes of 0 and 1
+
+        labels = self._answers.labels(drawn, make, self.check)
+        return tally(labels, parts, requests=len(requests), classes=self._classes)

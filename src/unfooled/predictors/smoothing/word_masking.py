@@ -1,8 +1,12 @@
 """Random word masking: k of the T words are shown, the others are one mask token each (Zeng et al. 2021).
 
 RanMASK, the certified form of random masking (Moon et al. 2023, RM). Which words are shown depends on T
-alone, and a hidden word leaves no trace (see :mod:`.words`). So if r words are changed and T stays, every
-draw that shows none of them sees exactly what it saw before: that is what ``masked_words`` counts.
+alone, and a hidden word leaves no trace (see :mod:`.word_tokens`). So if r words are changed and T stays,
+every draw that shows none of them sees exactly what it saw before: that is what ``masked_words`` counts.
+
+``hidden=dropped`` leaves the mask tokens out, while every other token keeps the position number that it has
+among them. What is shown, and where, is the same, so the certificate is; a draw costs as many tokens as are
+shown. The model must know places by absolute position numbers alone, or they would close up.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +25,12 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
-from unfooled.predictors.smoothing.vote_labels import answers, tally
+from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
 from unfooled.predictors.smoothing.word_tokens import WordAssembler
 from unfooled.settings import setting
+
+Hidden = Literal["mask-token", "dropped"]
+HIDDEN_HELP = "A hidden word is: mask-token, or dropped (faster; the others keep their position numbers)"
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,13 @@ class RandomWordMask(SmoothedVote):
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
     )
 
+    hidden: Hidden = setting("mask-token", HIDDEN_HELP)
+
     def check(self, model: Model) -> None:
-        if reason := model.mask_refusal():
+        if self.hidden == "dropped":
+            if reason := as_text(model).gap_refusal():
+                raise UsageError(f"hidden=dropped: {reason}, or set hidden=mask-token.")
+        elif reason := model.mask_refusal():
             raise UsageError(f"The predictor random-mask shows a mask token for every hidden word; {reason}.")
         if self.kept >= 1 and not float(self.kept).is_integer():
             raise UsageError(f"kept must be a share below 1 or a whole number of words, got {self.kept}.")
@@ -66,7 +78,8 @@ class MaskedWordsSampler:
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._model = model
+        self._classes, self._answers = model.num_labels, RememberedAnswers(model)
+        self._dropped = settings.hidden == "dropped"
         self._assembler = WordAssembler(as_text(model))
         self.words = self._assembler.read([item.texts for item in as_texts(encoded)])
         self.total = [len(own) for own in self.words]
@@ -77,18 +90,25 @@ class MaskedWordsSampler:
 
     def again(self, purpose: str) -> MaskedWordsSampler:
         other = copy(self)
+        other._answers = RememberedAnswers(self._answers.model)
         other._keys = stream_keys(self._seeds, purpose, [own.words for own in self.words])
         return other
 
     def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         parts = pieces(requests)
-        drawn: list[Encoded] = []
+        drawn: list[Draw] = []
         for piece in parts:
             stream = generator(self._keys[piece.owner], piece.block)
             for draw in range(piece.stop):
                 order = stream.permutation(self.total[piece.owner])
                 if draw >= piece.start:
-                    shown = set(order[: self.kept[piece.owner]].tolist())
-                    drawn.append(self._assembler.shown(self.words[piece.owner], shown))
-        labels = answers(self._model, drawn, self.check)
-        return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)
+                    shown = np.sort(order[: self.kept[piece.owner]]).astype(np.int64)
+                    drawn.append((piece.owner, shown.tobytes()))
+
+        def make(number: int) -> Encoded:
+            owner, shown = drawn[number]
+            kept = set(np.frombuffer(shown, dtype=np.int64).tolist())
+            return self._assembler.shown(self.words[owner], kept, dropped=self._dropped)
+
+        labels = self._answers.labels(drawn, make, self.check)
+        return tally(labels, parts, requests=len(requests), classes=self._classes)

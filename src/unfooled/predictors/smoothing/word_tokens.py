@@ -2,20 +2,23 @@
 
 Words are what stands between white space. A word's tokens depend on that word alone (and on whether it comes
 first, which byte-level vocabularies write differently), never on its neighbours. A hidden word is one mask
-token whatever the word, or it is left out without a trace: so an input is a function of the words that are
-shown and, with mask tokens, of their places. For masking only the first words, as many as the model could
-read if each had one token, are taken; how many that are depends on the number of words alone.
+token whatever the word, or that place left empty, or it is left out without a trace: so an input is a
+function of the words that are shown and, for masking, of their places. For masking only the first words are
+taken, as many as the model could read if each had one token; how many depends on the number of words alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from unfooled.models import Encoded, TextModel
 from unfooled.models.encoding import unknown_id
 
 Tokens = tuple[int, ...]
+_EMPTY = -1
+"""Stands for a hidden word until its place is left empty."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class WordAssembler:
         self._learn(words | {f" {word}" for word in words})
         return split
 
-    def left(self, words: Sequence[Sequence[str]], kept: Sequence[bool]) -> Encoded:
+    def left(self, words: Sequence[Sequence[str]], kept: Sequence[bool] | bytes) -> Encoded:
         """The input without the words that are not kept (one flag per word, through both texts).
 
         What stands here depends on the words that are left alone: nothing shows where others were.
@@ -57,10 +60,9 @@ class WordAssembler:
         number = 0
         for own in words:
             body: list[int] = []
-            for word in own:
-                if kept[number]:
-                    body.extend(self._known[f" {word}" if body else word])
-                number += 1
+            for word in compress(own, kept[number : number + len(own)]):
+                body.extend(self._known[f" {word}" if body else word])
+            number += len(own)
             bodies.append(body)
         most = shared([len(body) for body in bodies], frame.room)
         return frame.around([body[:size] for body, size in zip(bodies, most, strict=True)])
@@ -85,9 +87,13 @@ class WordAssembler:
             for own, forms in zip(split, spelled, strict=True)
         ]
 
-    def shown(self, words: WordTokens, kept: Collection[int]) -> Encoded:
-        """The input with the words of these numbers (counted through both texts), the others masked."""
-        frame, mask = self._frame(len(words.tokens)), self._model.mask_token_id
+    def shown(self, words: WordTokens, kept: Collection[int], *, dropped: bool = False) -> Encoded:
+        """The input with the words of these numbers (counted through both texts), the others masked.
+
+        ``dropped``: without the mask tokens; all other tokens keep the places that they have among them.
+        """
+        frame = self._frame(len(words.tokens))
+        mask = _EMPTY if dropped else self._model.mask_token_id
         assert mask is not None
         bodies: list[list[int]] = []
         number = 0
@@ -102,7 +108,8 @@ class WordAssembler:
             bodies.append(body)
         # Cut after masking: a hidden word takes one place, so it cannot push another one out.
         most = shared([len(body) for body in bodies], frame.room)
-        return frame.around([body[:size] for body, size in zip(bodies, most, strict=True)])
+        whole = frame.around([body[:size] for body, size in zip(bodies, most, strict=True)])
+        return _without_empty_places(whole) if dropped else whole
 
     def _learn(self, words: Collection[str]) -> None:
         new = sorted(set(words) - self._known.keys())
@@ -163,6 +170,17 @@ class _Frame:
             maskable=(False,) * len(ids),
             offsets=((0, 0, 0),) * len(ids),
         )
+
+
+def _without_empty_places(item: Encoded) -> Encoded:
+    positions = tuple(place for place, token in enumerate(item.ids) if token != _EMPTY)
+    return Encoded(
+        ids=tuple(item.ids[place] for place in positions),
+        type_ids=tuple(item.type_ids[place] for place in positions),
+        maskable=(False,) * len(positions),
+        offsets=((0, 0, 0),) * len(positions),
+        positions=positions,
+    )
 
 
 def shared(lengths: Sequence[int], room: int) -> list[int]:
