@@ -52,7 +52,7 @@ def test_numbers_of_a_file_and_where_they_are_kept(
         assert text in captured.out
     assert "with another number of tokens" in captured.out
     assert "wrong with a probability of at most 0.001" in captured.out
-    assert "Note:" not in captured.err and "Saved in run/certificates/l2" in captured.err
+    assert "Note: This run was trained" not in captured.err and "Saved in run/certificates/l2" in captured.err
     kept = json.loads((folder / "run/certificates/l2/certificate.json").read_text())
     assert kept["complete"] and kept["command"].startswith("unfooled certify run --data rows.csv")
     assert kept["summary"]["counts"]["refused"] == 0

@@ -111,6 +111,7 @@ def attack(
         "format": FORMAT,
         "victim": {"name": target.name, **target.identity},
         "source": found.source,
+        "rows": found.check and found.check.to_dict(),
         "limit": limit,
         **{name: conditions[name] for name in ("unfooled", "recipe", "limits", "tools", "seed", "lexicon")},
         "versions": versions(),

@@ -24,6 +24,7 @@ from unfooled.api.certify_job import (
     secret_seed,
 )
 from unfooled.api.earlier_draws import EarlierDraws
+from unfooled.api.load_inputs import count_training_rows
 from unfooled.api.target import open_classifier, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import Certifier
@@ -105,8 +106,9 @@ def certify(
     if given:
         source = "texts" if which.tensors is None else "tensors"
         items, refused = given_items(opened, which), list[Certificate]()
+        check = count_training_rows(run, which)
     else:
-        items, refused, source = labelled_items(opened, run, threat, limit, which)
+        items, refused, source, check = labelled_items(opened, run, threat, limit, which)
     conditions = certifier.conditions()
     about = {
         "format": FORMAT,
@@ -114,8 +116,10 @@ def certify(
         "model": opened.identity(),
         "defence": opened.defence,
         "source": source,
+        "rows": check and check.to_dict(),
         "labels": list(opened.labels),
         **certifier.describe(),
+        "notes": [*certifier.chosen.notes, *(check.notes() if check else [])],
         "versions": versions(),
         "command": command(),
     }

@@ -11,6 +11,7 @@ from unfooled.api.load_inputs import load_inputs
 from unfooled.data.inputs import Inputs, label_numbers
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
+from unfooled.records.row_check import RowCheck
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def labelled_items(
     classifier: Classifier, run: Path | None, threat: str, limit: int | None, inputs: Inputs
-) -> tuple[list[Item], list[Certificate], str]:
+) -> tuple[list[Item], list[Certificate], str, RowCheck | None]:
     found = load_inputs(classifier, run, inputs, limit=limit, lenient=True)
     pairs: Sequence[str | None] = found.pairs or [None] * len(found.texts)
     items = [
@@ -26,7 +27,7 @@ def labelled_items(
         for row, text, pair, label in zip(found.rows, found.texts, pairs, found.labels, strict=True)
     ]
     refused = [refused_row(one.row, one.texts, threat, one.reason) for one in found.refused]
-    return items, refused, found.source
+    return items, refused, found.source, found.check
 
 
 def given_items(classifier: Classifier, inputs: Inputs) -> list[Item]:

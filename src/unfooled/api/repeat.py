@@ -163,6 +163,7 @@ def _report(
         "run": name,
         "model": classifier.identity(),
         "source": inputs.source,
+        "rows": inputs.check and inputs.check.to_dict(),
         "predictor": description,
         "random": varies,
         "seed": seed,

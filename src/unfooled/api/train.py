@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from unfooled.api.load import MARKER, METRICS, load, save
+from unfooled.data import TaskData
 from unfooled.errors import UsageError
 from unfooled.files import writable, write_json, write_text
 from unfooled.predictors import Classifier
@@ -24,6 +25,7 @@ from unfooled.storage.config import TrainConfig, make_config
 from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
 from unfooled.training.fit import fit, is_first_process, prepare
+from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
 
 def train(
@@ -53,6 +55,7 @@ def train(
     limit: int | None = None,
     limit_dev: int | None = None,
     limit_test: int | None = None,
+    keep_test: bool | None = None,
     seed: int = 0,
     device: str = "auto",
     precision: str = "auto",
@@ -85,10 +88,15 @@ def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: b
     prepared = prepare(config)
     if is_first_process():
         _start(place, config, afresh=bool(_changed(place, config)) if replaces else overwrite)
+        write_rows(place, folder, config, prepared.splits)
+        _tell_dropped(prepared.splits)
     metrics = fit(prepared, place)
     history = metrics.pop("history")
     classifier = prepared.classifier
     classifier.folder = folder.absolute()
+    sizes = {name: len(rows) for name, rows in prepared.splits.rows.items()}
+    dropped = dict(prepared.splits.dropped)
+    metrics["data"] = {**sizes, "dropped": dropped, "test_kept": keeps_test(config)}
     classifier.metrics = metrics | {"versions": versions(), "seed": config.seed}
     if is_first_process():
         write_json(place / "history.json", history)
@@ -110,8 +118,16 @@ def _start(place: Path, config: TrainConfig, *, afresh: bool) -> None:
     if afresh:
         for part in ("checkpoints", "logs"):
             shutil.rmtree(place / part, ignore_errors=True)
-        (place / MARKER).unlink(missing_ok=True)  # of a replacement with other settings that was not moved in
+        for name in (MARKER, ROWS, TEST):  # MARKER: of a replacement with other settings, not moved in
+            (place / name).unlink(missing_ok=True)
     write_text(place / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
+
+
+def _tell_dropped(data: TaskData) -> None:
+    """Say which rows are left out of train and dev, duplicates between the splits among them."""
+    if data.dropped:
+        told = "; ".join(f"{count:,} {reason}" for reason, count in data.dropped.items())
+        print(f"Left out of the data: {told}.", file=sys.stderr)
 
 
 def _moved_in(folder: Path, classifier: Classifier) -> Classifier:

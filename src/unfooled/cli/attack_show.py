@@ -53,6 +53,7 @@ def list_recipes(as_json: bool) -> None:
 def show_report(report: AttackReport) -> None:
     """The numbers of one attack."""
     from unfooled.records.attack_summary import cut_short, untried
+    from unfooled.records.row_check import row_notes
 
     summary, about = report.summary, report.about
     counts = summary["counts"]
@@ -96,6 +97,8 @@ def show_report(report: AttackReport) -> None:
     for said_of in (cut_short, untried):
         if words := said_of(summary):
             _line(words)
+    for note in row_notes(about):
+        err.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
     for status in ("refused", "error"):
         first = next((one for one in report.outcomes if one.status == status), None)
         if first is not None:

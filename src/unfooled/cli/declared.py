@@ -86,7 +86,7 @@ def _options(group: Options) -> list[tuple[inspect.Parameter, bool]]:
 def _option(field: Field[Any], kind: Any, commas: bool) -> Any:
     name = "--" + field.name.replace("_", "-")
     if kind is bool:
-        name += f"/--no-{name[2:]}" if field.default else ""
+        name += "" if field.default is False else f"/--no-{name[2:]}"
     return typer.Option(name, help=_help(field, kind, commas), show_default=False)
 
 

@@ -44,6 +44,7 @@ def repeat(
 
     from unfooled.api.repeat import REPORT
     from unfooled.api.repeat import repeat as measure
+    from unfooled.records.row_check import row_notes
 
     with Progress(
         TextColumn("repeats"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err
@@ -62,6 +63,8 @@ def repeat(
             out=out_,
             on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
         ).to_dict()
+    for note in row_notes(report):
+        err.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
     if json_:
         print_json(report)
     else:

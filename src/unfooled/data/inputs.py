@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from unfooled.errors import DataError, UsageError, UserError
+from unfooled.records.row_check import RowCheck
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from unfooled.data.labels import LabelSet
     from unfooled.data.tables.data_table import DataTable
 
+T = TypeVar("T")
 _NUMBERED = re.compile(r"(?:LABEL_)?(\d{1,4})")
 _UNNAMED_CLASSES = 1000
 
@@ -43,6 +45,9 @@ class Inputs:
     pair_column: str | None = setting(None, "Column with the second text of a pair, for --data")
     label_column: str | None = setting(None, "Column with the label, for --data")
     encoding: str = setting("utf-8", "Character encoding of the file")
+    allow_training_rows: bool = setting(
+        False, "Include rows that the run was trained on; without it they are left out and counted"
+    )
     texts: Sequence[str] | None = None
     pairs: Sequence[str] | None = None
     """The second text of each pair, with ``texts``."""
@@ -116,6 +121,22 @@ class LabelledInputs:
     names: tuple[str, ...] = ()
     """Label names by class number, as far as they are known."""
     refused: tuple[RefusedRow, ...] = ()
+    check: RowCheck | None = None
+    """Whether there are rows among them that a run was trained on; None without a run."""
+
+    def take(self, places: Sequence[int]) -> LabelledInputs:
+        """The inputs at these places, in that order."""
+
+        def pick(column: list[T]) -> list[T]:
+            return [column[place] for place in places]
+
+        pairs = None if self.pairs is None else pick(self.pairs)
+        return replace(
+            self, texts=pick(self.texts), pairs=pairs, labels=pick(self.labels), rows=pick(self.rows)
+        )
+
+    def first(self, limit: int | None) -> LabelledInputs:
+        return self if limit is None else self.take(range(len(self.texts))[:limit])
 
 
 class Reads(Protocol):
@@ -141,7 +162,7 @@ class Reader:
     takes_pairs: bool = False
 
 
-def given_texts(reader: Reads, inputs: Inputs, *, limit: int | None = None) -> LabelledInputs:
+def given_texts(reader: Reads, inputs: Inputs) -> LabelledInputs:
     """The texts of ``inputs`` with their labels, which must be given."""
     texts = list(inputs.texts or ())
     pairs = None if inputs.pairs is None else list(inputs.pairs)
@@ -153,10 +174,10 @@ def given_texts(reader: Reads, inputs: Inputs, *, limit: int | None = None) -> L
         raise UsageError("The true labels are needed: give Inputs(texts=[…], labels=[…]).")
     labels = label_numbers(reader.labels, inputs.labels, texts=len(texts))
     return LabelledInputs(
-        texts=texts[:limit],
-        pairs=None if pairs is None else pairs[:limit],
-        labels=labels[:limit],
-        rows=list(range(len(texts)))[:limit],
+        texts=texts,
+        pairs=pairs,
+        labels=labels,
+        rows=list(range(len(texts))),
         source="texts",
         names=() if only_numbered(reader.labels) else reader.labels,
     )
@@ -197,10 +218,8 @@ def only_numbered(labels: Sequence[str]) -> bool:
     return [match and int(match[1]) for match in found] == list(range(len(labels)))
 
 
-def file_inputs(
-    reader: Reads, inputs: Inputs, *, limit: int | None = None, lenient: bool = False
-) -> LabelledInputs:
-    """The rows of a file; the first ``limit`` in stratified order."""
+def file_inputs(reader: Reads, inputs: Inputs, *, lenient: bool = False) -> LabelledInputs:
+    """The rows of a file in stratified order."""
     from unfooled.data.cell_values import texts_of
     from unfooled.data.columns import choose_columns
     from unfooled.data.labels import label_ids
@@ -224,7 +243,7 @@ def file_inputs(
         table, refused = _sifted(table, chosen, known)
     labels = label_ids(table, chosen.label, known)
     texts = [texts_of(table, column) for column in chosen.texts]
-    order = stratified_order(labels, TEST_KEY)[:limit]
+    order = stratified_order(labels, TEST_KEY)
     return LabelledInputs(
         texts=[texts[0][i] for i in order],
         pairs=[texts[1][i] for i in order] if chosen.pair else None,

@@ -53,6 +53,10 @@ class Rows:
         pair = None if self.text_pair is None else pick(self.text_pair)
         return Rows(pick(self.text), pick(self.label), pick(self.row), pair)
 
+    def __add__(self, other: Rows) -> Rows:
+        pair = None if self.text_pair is None else [*self.text_pair, *(other.text_pair or ())]
+        return Rows(self.text + other.text, self.label + other.label, self.row + other.row, pair)
+
     def keys(self) -> list[str]:
         """What two rows share when they are duplicates: text without case and spacing."""
         texts = [_key(text) for text in self.text]

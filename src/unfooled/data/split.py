@@ -37,6 +37,8 @@ class TaskData:
     test: Dataset
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows left out, by reason."""
+    rows: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    """The rows of train as far as they are used, those of dev and test whatever their limits; in order."""
 
     def sizes(self) -> dict[str, int]:
         return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}
@@ -110,12 +112,16 @@ def assemble(
     ):
         if value is not None and value < least:
             raise UsageError(f"--limit{name} {value} is too small: {task.name} needs at least {least}.")
+    train = train.take(stratified_order(train.label, f"train {seed}")[:limit])
+    dev = dev.take(stratified_order(dev.label, f"dev {seed}"))
+    test = test.take(stratified_order(test.label, TEST_KEY))
     return TaskData(
         task=task,
-        train=train.take(stratified_order(train.label, f"train {seed}")[:limit]).to_dataset(),
-        dev=dev.take(stratified_order(dev.label, f"dev {seed}")[:limit_dev]).to_dataset(),
-        test=test.take(stratified_order(test.label, TEST_KEY)[:limit_test]).to_dataset(),
+        train=train.to_dataset(),
+        dev=dev.take(range(len(dev))[:limit_dev]).to_dataset(),
+        test=test.take(range(len(test))[:limit_test]).to_dataset(),
         dropped={reason: count for reason, count in dropped.items() if count},
+        rows={"train": train, "dev": dev, "test": test},
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.result import Facts, Result, share_text
+from unfooled.records.row_check import row_notes
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +52,7 @@ class RepeatReport(Result):
             ("answers that changed", share_text(changed)),
             ("agreement", f"{100 * summary['agreement']:.1f} %"),
             ("forward passes per input", f"{self.about['forwards_per_example']:.1f}"),
+            *(("note", note) for note in row_notes(self.about)),
         ]
 
     def rows(self) -> Iterator[JsonMapping]:

@@ -22,6 +22,11 @@ def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[
     test = metrics["test"]
     metric = test.get("metric", "accuracy")
     low, high = test[f"{metric}_interval"]
+    data = metrics["data"]
+    kept = (
+        "`test.jsonl` holds the test rows." if data["test_kept"] else "The test rows are not in this folder."
+    )
+    dropped = "; ".join(f"{count:,} {reason}" for reason, count in data["dropped"].items()) or "none"
     given = yaml.safe_dump({k: v for k, v in config.items() if v not in (None, {})}, sort_keys=False)
     return f"""---
 {header}---
@@ -35,6 +40,9 @@ A text classifier trained with unfooled {__version__}: defence
 | test {metric} | {test[metric]:.4f} (95 % interval {low:.4f} to {high:.4f}, {test["examples"]} texts) |
 | dev {metric} | {metrics["dev"][metric]:.4f} ({metrics["dev"]["examples"]} texts) |
 | training time | {metrics["train"]["seconds"]:.0f} s |
+
+Rows: {data["train"]:,} train, {data["dev"]:,} dev, {data["test"]:,} test; no text of one is in another,
+case and spacing aside. Left out: {dropped}. {kept}
 
 ## Use
 

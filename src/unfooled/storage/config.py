@@ -48,6 +48,9 @@ class TrainConfig:
     limit: int | None = setting(None, "Use only so many training examples, stratified", at_least=2)
     limit_dev: int | None = setting(None, "Use only so many dev examples, stratified", at_least=2)
     limit_test: int | None = setting(None, "Use only so many test examples, stratified", at_least=2)
+    keep_test: bool | None = setting(
+        None, "Keep the test rows in the run folder; if not given, those of data files under 5 MB are kept"
+    )
     seed: int = setting(0, "Seed of the split, the order, the initial head and the noise")
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
     precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from unfooled.files import JsonMapping
 from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.evidence import Attack, Evidence, ModelEvidence
+from unfooled.records.row_check import row_notes
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
@@ -77,6 +78,7 @@ def notes(found: Sequence[tuple[ModelEvidence, Attack]]) -> list[str]:
             said.append(f"{who}: {why}; a longer one may succeed.")
         if why := untried(one.summary):
             said.append(f"{who}: {why}.")
+        said += [f"{who}: {note}" for note in row_notes(one.about)]
     return said
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from unfooled.files import JsonObject
 from unfooled.records.evidence import Evidence, ModelEvidence
+from unfooled.records.row_check import row_notes
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
@@ -29,6 +30,7 @@ def content(data: Evidence) -> Content:
         "tables": found + ([_seeds(families)] if families else []),
         "charts": [chart] if chart else [],
         "fixed": [model.name for model in repeated if model.repeated and not model.repeated["random"]],
+        "notes": [f"{model.name}: {note}" for model in repeated for note in row_notes(model.repeated or {})],
         "seeds": bool(families),
     }
 
