@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,11 +90,3 @@ def test_picture_and_table_show_the_law() -> None:
     assert floor_plan.PICTURE.read_text(encoding="utf-8") == floor_plan.picture(), remedy
     page = floor_plan.PAGE.read_text(encoding="utf-8")
     assert page == floor_plan.page_with_table(page), remedy
-
-
-def test_the_files_that_the_page_names_exist() -> None:
-    page = floor_plan.PAGE.read_text(encoding="utf-8")
-    named = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", page))
-    assert len(named) > 40
-    missing = [name for name in sorted(named) if not ((PACKAGE / name).exists() or (ROOT / name).exists())]
-    assert not missing

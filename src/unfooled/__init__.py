@@ -54,7 +54,7 @@ _LAZY = {
     "Reading": "unfooled.certificates.sampling",
     "RepeatReport": "unfooled.records.repeat_report",
     "RepresentReport": "unfooled.records.documents",
-    "Sampling": "unfooled.certificates.procedure",
+    "Sampling": "unfooled.certificates.sampling",
     "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
     "WrittenReport": "unfooled.records.documents",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import os
@@ -52,6 +53,19 @@ def test_everything_that_is_exported_is_there() -> None:
     for name in uf.__all__:
         assert getattr(uf, name) is not None
     assert set(VERBS) <= set(dir(uf))
+
+
+def test_every_export_is_loaded_from_where_type_checkers_see_it() -> None:
+    source = ast.parse(Path(uf.__file__).read_text(encoding="utf-8"))
+    (checked,) = (node for node in source.body if isinstance(node, ast.If))
+    seen = {
+        alias.name: node.module
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == uf._LAZY
+    assert sorted([*seen, "__version__"]) == sorted(uf.__all__)
 
 
 def test_train_shows_the_fields_and_defaults_of_its_configuration() -> None:
