@@ -10,7 +10,7 @@ from unfooled.data.task import Task
 from unfooled.defences import Defence, Session, Step, Training, TrainingData
 from unfooled.models import Batch, Model
 
-TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48, mean_words=6)
+TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48)
 NOTHING = TrainingData((), ())
 LABELS = [0, 1, 2, 0, 1, 2, 0, 1]
 """Of the texts of tiny_models."""

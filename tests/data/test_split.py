@@ -21,7 +21,7 @@ def rows_of(sizes: list[int]) -> Rows:
 
 
 def split(sizes: list[int], **settings: int) -> TaskData:
-    task = Task("toy", "", "single", tuple(map(str, range(len(sizes)))), max_length=32, mean_words=2)
+    task = Task("toy", "", "single", tuple(map(str, range(len(sizes)))), max_length=32)
     return assemble(task, Splits(rows_of(sizes)), **settings)
 
 
@@ -92,7 +92,7 @@ def test_a_limit_that_is_too_small_is_refused(limits: dict[str, int]) -> None:
 def test_duplicates_are_dropped_and_counted_and_never_straddle_splits() -> None:
     rows = rows_of([30, 30])
     rows.text = [f"Film  {i // 2}" if i % 2 else f"film {i // 2} " for i in range(60)]
-    task = Task("toy", "", "single", ("a", "b"), max_length=32, mean_words=2)
+    task = Task("toy", "", "single", ("a", "b"), max_length=32)
     data = assemble(task, Splits(rows))
     assert data.dropped == {"duplicate rows": 30}
     assert sum(data.sizes().values()) == 30
@@ -101,14 +101,14 @@ def test_duplicates_are_dropped_and_counted_and_never_straddle_splits() -> None:
 def test_duplicates_with_another_label_are_counted_apart() -> None:
     rows = rows_of([10, 10])
     rows.text[15] = rows.text[3].upper()
-    data = assemble(Task("toy", "", "single", ("a", "b"), max_length=32, mean_words=2), Splits(rows))
+    data = assemble(Task("toy", "", "single", ("a", "b"), max_length=32), Splits(rows))
     assert data.dropped == {"duplicate rows with another label": 1}
 
 
 def test_training_rows_found_in_a_given_test_split_leave_train_not_test() -> None:
     rows = rows_of([20, 20])
     test = rows.take([0, 1, 39])
-    task = Task("toy", "", "single", ("a", "b"), max_length=32, mean_words=2)
+    task = Task("toy", "", "single", ("a", "b"), max_length=32)
     data = assemble(task, Splits(rows, test=test))
     assert set(data.test["row"]) == {1, 2, 40}
     assert not set(data.test["row"]) & (set(data.train["row"]) | set(data.dev["row"]))
@@ -117,7 +117,7 @@ def test_training_rows_found_in_a_given_test_split_leave_train_not_test() -> Non
 
 def test_given_dev_rows_leave_train_and_lose_those_that_are_in_test() -> None:
     rows = rows_of([20, 20])
-    task = Task("toy", "", "single", ("a", "b"), max_length=32, mean_words=2)
+    task = Task("toy", "", "single", ("a", "b"), max_length=32)
     data = assemble(task, Splits(rows, dev=rows.take([0, 1, 38]), test=rows.take([1, 39])))
     assert [set(s["row"]) for s in (data.dev, data.test)] == [{1, 39}, {2, 40}]
     assert set(data.train["row"]) == set(range(3, 39))
@@ -125,7 +125,7 @@ def test_given_dev_rows_leave_train_and_lose_those_that_are_in_test() -> None:
 
 
 def test_train_given_again_as_test_is_refused() -> None:
-    task = Task("toy", "", "single", ("a", "b"), max_length=32, mean_words=2)
+    task = Task("toy", "", "single", ("a", "b"), max_length=32)
     with pytest.raises(DataError, match="every training row is also in dev or test"):
         assemble(task, Splits(rows_of([5, 5]), test=rows_of([5, 5])))
 
@@ -134,6 +134,6 @@ def test_pairs_that_share_one_text_are_not_duplicates() -> None:
     rows = Rows()
     for i in range(20):
         rows.add(i + 1, i % 2, "one premise", f"hypothesis {i}")
-    data = assemble(Task("toy", "", "pair", ("a", "b"), max_length=32, mean_words=4), Splits(rows))
+    data = assemble(Task("toy", "", "pair", ("a", "b"), max_length=32), Splits(rows))
     assert sum(data.sizes().values()) == 20
     assert data.train.column_names == ["text", "text_pair", "label", "row"]

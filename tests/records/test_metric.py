@@ -24,9 +24,9 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Metric:
 
 
 def test_a_classification_task_scores_one_or_nothing(near: Metric) -> None:
-    task = Task("t", "", "single", ("a", "b", "c"), 16, 3.0)
+    task = Task("t", "", "single", ("a", "b", "c"), 16)
     assert (task.metric, task.score(1, 1), task.score(1, 2)) == ("accuracy", 1.0, 0.0)
-    other = Task("t", "", "single", ("a", "b", "c"), 16, 3.0, metric="nearness")
+    other = Task("t", "", "single", ("a", "b", "c"), 16, metric="nearness")
     assert [other.score(answer, 0) for answer in (0, 1, 2)] == [1.0, 0.5, 0.0]
 
 

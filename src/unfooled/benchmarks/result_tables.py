@@ -14,6 +14,7 @@ from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
+from unfooled.records.metric import clean_score
 from unfooled.statistics.spread import spread
 from unfooled.untrusted import csv_text
 
@@ -48,8 +49,9 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, JsonMapping]) -> list[
 
 def _clean(results: Sequence[Any]) -> JsonObject:
     tests = [one["test"] for one in results]
+    scores = [clean_score(one) for one in tests]
     return {
-        "accuracy": _over([one["accuracy"] for one in tests], [one["accuracy_interval"] for one in tests]),
+        "accuracy": _over([one.value for one in scores], [[one.low, one.high] for one in scores]),
         "inputs": tests[0]["examples"],
         "forwards": _over([one["forwards_per_example"] for one in tests]),
         "train_seconds": _over([one["train"]["seconds"] for one in results]),
@@ -143,15 +145,12 @@ def _run(cell: Cell, record: JsonMapping, *, trained: bool) -> JsonObject:
         return told | {"status": "pending"}
     try:
         metrics = read_json(cell.run / "metrics.json")
-        found: JsonObject = {
-            f"{split}_{key}": metrics[split][name]
-            for split in ("dev", "test")
-            for key, name in (
-                ("accuracy", "accuracy"),
-                ("interval", "accuracy_interval"),
-                ("examples", "examples"),
-            )
-        }
+        found: JsonObject = {}
+        for split in ("dev", "test"):
+            score = clean_score(metrics[split])
+            found[f"{split}_accuracy"] = score.value
+            found[f"{split}_interval"] = [score.low, score.high]
+            found[f"{split}_examples"] = metrics[split]["examples"]
         found["forwards_per_example"] = metrics["test"]["forwards_per_example"]
         found |= {"train_seconds": metrics["train"]["seconds"], "resumed": metrics["train"]["resumed"]}
     except (UserError, KeyError, TypeError) as error:

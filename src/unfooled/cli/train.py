@@ -11,6 +11,7 @@ from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 from unfooled.cli.declared import takes
 from unfooled.errors import UsageError
+from unfooled.records.metric import clean_score
 from unfooled.storage.config import TrainConfig, make_config, read_config
 
 
@@ -64,13 +65,12 @@ def train(
 
     chosen = run_folder(made) if folder is None else Path(folder)
     metrics = train_as(made, chosen, overwrite=overwrite).metrics
-    test = metrics["test"]
     if json_:
         return print_json({"run": str(chosen), "metrics": metrics})
-    low, high = test["accuracy_interval"]
+    score = clean_score(metrics["test"])
     out.print(
-        f"Trained in {metrics['train']['seconds']:.0f} s. Test accuracy [bold]{test['accuracy']:.3f}[/] "
-        f"(95 % interval {low:.3f} to {high:.3f}, {test['examples']} texts).",
+        f"Trained in {metrics['train']['seconds']:.0f} s. Test {score.metric} [bold]{score.value:.3f}[/] "
+        f"(95 % interval {score.low:.3f} to {score.high:.3f}, {metrics['test']['examples']} texts).",
         markup=True,
     )
     out.print(f'Saved in {chosen}. Try it: unfooled predict {chosen} "your text"', soft_wrap=True)

@@ -46,7 +46,6 @@ def from_tables(
         kind="single" if columns.pair is None else "pair",
         labels=label_set.names,
         max_length=recommended_length(lengths),
-        mean_words=round(sum(lengths) / len(lengths), 1),
     )
     limits = {"limit": limit, "limit_dev": limit_dev, "limit_test": limit_test}
     return assemble(task, splits, seed=seed, source=train.name, **limits)

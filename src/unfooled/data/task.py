@@ -29,8 +29,6 @@ class Task:
     labels: tuple[str, ...]
     max_length: int
     """Recommended number of tokens to keep of an input."""
-    mean_words: float
-    """Mean number of words of an input (both texts of a pair together)."""
     metric: str = "accuracy"
     """How answers are scored, by name (see :data:`~unfooled.records.metric.METRICS`)."""
     asset: str | Path | None = None

@@ -81,16 +81,15 @@ class Model(Protocol):
     """Reads inputs and gives logits.
 
     Each kind has inputs, encoded inputs and batches of its own; a caller hands back what it was given. The
-    rows of a batch never influence each other, so order, batch size and padding change no answer.
+    rows of a batch never influence each other, so order, batch size and padding change no answer. Kinds
+    inherit from it: ``gradient`` is written once.
     """
 
     kind: ClassVar[str]
     """What it reads: ``text`` or ``tensor``."""
 
-    @property
-    def module(self) -> Any:
-        """What is called, with its weights: a PyTorch module, or a function of a tensor."""
-        ...
+    module: Any
+    """What is called, with its weights: a PyTorch module, or a function of a tensor."""
 
     @property
     def device(self) -> torch.device: ...
@@ -163,13 +162,25 @@ class Model(Protocol):
         sites: Sequence[Site] = (),
         draws: int = 1,
     ) -> tuple[Tensor, Tensor]:
-        """Gradient of each row's own loss with respect to its start, and the mean probabilities.
+        """Gradient of each row's own loss with respect to its start, and the mean probabilities (RSMI Eq. 3).
 
         ``start`` stands in for the batch's own, as in ``forward``.
         The loss is −log of the probability of ``labels`` (of the model's own prediction if None), averaged
-        over ``draws`` noise draws inside the log.
+        over ``draws`` noise draws inside the log. No weight gradient is computed: only the path to the start
+        is differentiated.
         """
-        ...
+        with torch.enable_grad():
+            given = self.start(batch) if start is None else start
+            start = given.detach().requires_grad_(True)
+            copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
+            forward = self.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
+            log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
+            log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
+            target = log_mean.argmax(dim=-1) if labels is None else labels
+            # Rows do not interact, so the gradient of the sum holds each row's own gradient.
+            loss = F.nll_loss(log_mean, target, reduction="sum")
+            (gradient,) = torch.autograd.grad(loss, start)
+        return gradient, log_mean.detach().exp()
 
     def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
         """Refuse a noise site that the model does not have, naming the setting."""
@@ -182,31 +193,3 @@ class Model(Protocol):
     def identity(self) -> dict[str, Any]:
         """Whatever the answers depend on, as JSON: weights, architecture, tokenizer, precision, device."""
         ...
-
-
-def start_gradient(
-    model: Model,
-    batch: InputBatch,
-    labels: Tensor | None,
-    *,
-    start: Tensor | None,
-    sampler: NoiseSampler | None,
-    sites: Sequence[Site],
-    draws: int,
-) -> tuple[Tensor, Tensor]:
-    """``Model.gradient`` by ``Model.start`` and ``Model.forward`` (RSMI Eq. 3).
-
-    No weight gradient is computed: only the path to the start is differentiated.
-    """
-    with torch.enable_grad():
-        given = model.start(batch) if start is None else start
-        start = given.detach().requires_grad_(True)
-        copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
-        forward = model.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
-        log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
-        log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
-        target = log_mean.argmax(dim=-1) if labels is None else labels
-        # Rows do not interact, so the gradient of the sum holds each row's own gradient.
-        loss = F.nll_loss(log_mean, target, reduction="sum")
-        (gradient,) = torch.autograd.grad(loss, start)
-    return gradient, log_mean.detach().exp()

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from unfooled.errors import UsageError
 from unfooled.models.identity import WeightsDigest, code_digest
-from unfooled.models.model import Excerpt, Forward, Unreadable, start_gradient
+from unfooled.models.model import Excerpt, Forward, Model, Unreadable
 from unfooled.models.noise import NoiseSampler, Site
 
 VALUES_PER_BATCH = 2_000_000
@@ -86,7 +86,7 @@ class TensorBatch:
         )
 
 
-class TensorModel:
+class TensorModel(Model):
     """A module or function from ``(rows, *shape)`` to logits ``(rows, classes)``.
 
     A module is put in evaluation mode, since batch statistics would let the rows of a batch depend on each
@@ -224,19 +224,6 @@ class TensorModel:
                 f"{self.num_labels} classes: it must give one row per input."
             )
         return Forward(logits.to(torch.promote_types(logits.dtype, torch.float32)))
-
-    def gradient(
-        self,
-        batch: TensorBatch,
-        labels: Tensor | None = None,
-        *,
-        start: Tensor | None = None,
-        sampler: NoiseSampler | None = None,
-        sites: Sequence[Site] = (),
-        draws: int = 1,
-    ) -> tuple[Tensor, Tensor]:
-        """Gradient with respect to the values, ``(rows, …)``, and the probabilities."""
-        return start_gradient(self, batch, labels, start=start, sampler=sampler, sites=sites, draws=draws)
 
     def identity(self) -> dict[str, object]:
         """Weights, code, settings and precision; a model whose code cannot be told apart is only itself."""

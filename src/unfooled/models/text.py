@@ -24,7 +24,7 @@ from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
 from unfooled.models.encoding import Batch, Encoded, collate, encode, refusal
 from unfooled.models.identity import WeightsDigest
-from unfooled.models.model import EncodedInput, Forward, Model, Unreadable, start_gradient
+from unfooled.models.model import EncodedInput, Forward, Model, Unreadable
 from unfooled.models.noise import NoiseSampler, Site
 from unfooled.models.taps import Tap, tapped
 
@@ -42,7 +42,7 @@ _NOT_ARCHITECTURE = {
 """Entries of a model's configuration that change no answer."""
 
 
-class TextModel:
+class TextModel(Model):
     """A sequence classifier and its tokenizer.
 
     >>> clf = TextModel(model, tokenizer, max_length=128)
@@ -226,19 +226,6 @@ class TextModel:
         with tapped(self.architecture, tap), self.autocast():
             logits = self.module(**inputs).logits
         return Forward(logits.float(), tuple(tap.hidden))
-
-    def gradient(
-        self,
-        batch: Batch,
-        labels: Tensor | None = None,
-        *,
-        start: Tensor | None = None,
-        sampler: NoiseSampler | None = None,
-        sites: Sequence[Site] = (),
-        draws: int = 1,
-    ) -> tuple[Tensor, Tensor]:
-        """Gradient with respect to the word embeddings, ``(rows, tokens, width)``, and the probabilities."""
-        return start_gradient(self, batch, labels, start=start, sampler=sampler, sites=sites, draws=draws)
 
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+from unfooled.files import JsonMapping
 from unfooled.registry import Registry
 
 Truth = Hashable
@@ -35,3 +36,20 @@ def exact(answer: Truth, truth: Truth) -> float:
 
 ACCURACY = Metric("accuracy", exact)
 METRICS: Registry[Metric] = Registry("metric", (ACCURACY,), needs=("score",))
+
+
+@dataclass(frozen=True)
+class CleanScore:
+    """The task's metric on a split without attack: its mean and the 95 % interval."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+
+
+def clean_score(split: JsonMapping) -> CleanScore:
+    """The score among the measurements of a split, as ``metrics.json`` has them."""
+    metric = str(split.get("metric", ACCURACY.name))
+    low, high = (float(bound) for bound in split[f"{metric}_interval"])
+    return CleanScore(metric, float(split[metric]), low, high)

@@ -6,6 +6,7 @@ import yaml
 
 from unfooled import __version__
 from unfooled.files import JsonObject
+from unfooled.records.metric import clean_score
 
 
 def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[str]) -> str:
@@ -19,9 +20,7 @@ def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[
         sort_keys=False,
     )
     source = config["task"] or config["data"]
-    test = metrics["test"]
-    metric = test.get("metric", "accuracy")
-    low, high = test[f"{metric}_interval"]
+    test, dev = (clean_score(metrics[split]) for split in ("test", "dev"))
     data = metrics["data"]
     kept = (
         "`test.jsonl` holds the test rows." if data["test_kept"] else "The test rows are not in this folder."
@@ -37,8 +36,9 @@ A text classifier trained with unfooled {__version__}: defence
 
 | measure | value |
 | --- | --- |
-| test {metric} | {test[metric]:.4f} (95 % interval {low:.4f} to {high:.4f}, {test["examples"]} texts) |
-| dev {metric} | {metrics["dev"][metric]:.4f} ({metrics["dev"]["examples"]} texts) |
+| test {test.metric} | {test.value:.4f} (95 % interval {test.low:.4f} to {test.high:.4f}, \
+{metrics["test"]["examples"]} texts) |
+| dev {dev.metric} | {dev.value:.4f} ({metrics["dev"]["examples"]} texts) |
 | training time | {metrics["train"]["seconds"]:.0f} s |
 
 Rows: {data["train"]:,} train, {data["dev"]:,} dev, {data["test"]:,} test; no text of one is in another,

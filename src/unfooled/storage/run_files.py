@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
+from unfooled.records.metric import clean_score
 from unfooled.records.trained_run import Points, Run, Sample
 
 
@@ -65,19 +66,17 @@ def _measured(folder: Path, metrics: Any) -> Run:
     labels = tuple(str(label) for label in test["labels"])
     if not labels or len(confusion) != len(labels) or any(len(row) != len(labels) for row in confusion):
         raise ValueError("the confusion matrix does not fit the labels")
-    metric = str(test.get("metric", "accuracy"))
-    low, high = (float(bound) for bound in test[f"{metric}_interval"])
-    accuracy, examples = float(test[metric]), int(test["examples"])
-    if examples < 1 or not 0 <= low <= accuracy <= high <= 1:
-        raise ValueError("accuracy, interval and number of examples do not fit together")
+    score, examples = clean_score(test), int(test["examples"])
+    if examples < 1 or not 0 <= score.low <= score.value <= score.high <= 1:
+        raise ValueError(f"{score.metric}, interval and number of examples do not fit together")
     return Run(
         name=folder.resolve().name,
         folder=str(folder),
         labels=labels,
         examples=examples,
-        accuracy=accuracy,
-        low=low,
-        high=high,
+        accuracy=score.value,
+        low=score.low,
+        high=score.high,
         macro_f1=float(test["macro_f1"]),
         abstained=int(test.get("abstained", 0)),
         confusion=confusion,

@@ -24,7 +24,6 @@ WEATHER = Task(
     kind="single",
     labels=LABELS,
     max_length=16,
-    mean_words=6,
     asset=Path(__file__).parent,
     read=_read,
 )

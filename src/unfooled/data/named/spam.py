@@ -29,7 +29,6 @@ SPAM = Task(
     kind="single",
     labels=LABELS,
     max_length=64,
-    mean_words=16,
     asset="spam",
     read=_read,
 )
