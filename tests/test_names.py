@@ -17,6 +17,10 @@ PAIRS = {
 }
 """Rooms whose files may share names, and why."""
 
+TEXT_KIND = ("models/", "predictors/smoothing/", "attacks/text/", "certificates/token_ids.py", "api/load.py")
+"""Where the model of texts may be named: its home, what smooths and changes words, what reads token ids, and
+``wrap``, which takes a Hugging Face model. All else is written to the Model protocol, or asks ``as_text``."""
+
 
 def test_no_two_public_classes_share_a_name() -> None:
     found: dict[str, list[str]] = defaultdict(list)
@@ -40,3 +44,16 @@ def test_no_two_files_share_a_name_unless_it_is_a_convention() -> None:
         and frozenset(path.parts[0] for path in paths) not in PAIRS
     }
     assert shared == {}
+
+
+def test_only_what_works_on_words_names_the_model_of_texts() -> None:
+    naming = [
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if any(
+            isinstance(node, ast.ImportFrom) and any(alias.name == "TextModel" for alias in node.names)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        )
+    ]
+    assert len(naming) > 3
+    assert [name for name in naming if not name.startswith(TEXT_KIND)] == []

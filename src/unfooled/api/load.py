@@ -16,8 +16,8 @@ from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
 from unfooled.files import read_json, write_json
 from unfooled.hub.devices import device_and_bf16
-from unfooled.hub.pretrained import open_model, open_tokenizer, quiet
-from unfooled.models import TextModel, as_text
+from unfooled.hub.pretrained import quiet
+from unfooled.models import TextModel, as_text, open_text
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.storage.replacement import previous
 
@@ -56,12 +56,11 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         )
     if missing := REQUIRED - saved.keys():
         raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
-    model = open_model("AutoModelForSequenceClassification", folder)
     where, bf16 = device_and_bf16(device, precision)
-    text = TextModel(model.to(where), open_tokenizer(folder), max_length=saved["max_length"], bf16=bf16)
+    model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
     predictor = dict(saved["predictor"])
     classifier = Classifier(
-        text,
+        model,
         make_predictor(predictor.pop("name"), predictor),
         labels=saved["labels"],
         defence=saved["defence"]["name"],

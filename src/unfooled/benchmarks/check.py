@@ -11,14 +11,12 @@ from unfooled.benchmarks.plan import CertificatePlan
 from unfooled.errors import UserError
 
 if TYPE_CHECKING:
-    from torch import nn
-    from transformers import PreTrainedTokenizerBase
-
     from unfooled.data.task import Task
+    from unfooled.models import Model
     from unfooled.predictors import Classifier
 
-Encoders = dict[tuple[str, int | None, int], tuple["nn.Module", "PreTrainedTokenizerBase"]]
-"""Opened models and their tokenizers, by encoder, layers and number of labels."""
+Encoders = dict[tuple[object, ...], "Model"]
+"""Opened models, by encoder, layers, labels and length."""
 
 
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
@@ -54,23 +52,20 @@ def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
 def _untrained(cell: Cell, root: Cell, task: Task, loaded: Encoders) -> Classifier:
     """The classifier as it will be, before training."""
     from unfooled.defences import make_defence, settings_of
-    from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
-    from unfooled.models import TextModel
+    from unfooled.models import open_encoder
     from unfooled.predictors import Classifier
 
     layers = cell.config.layers or root.config.layers
-    place = (root.config.encoder, layers, len(task.labels))
-    if place not in loaded:
-        location = location_of(root.config.encoder)
-        changes = {"num_labels": len(task.labels)} | ({} if layers is None else {"num_hidden_layers": layers})
+    length = cell.config.max_length or task.max_length
+    opened = (root.config.encoder, layers, task.labels, length)
+    if opened not in loaded:
         loaded.clear()  # one encoder in memory at a time
-        model = open_model("AutoModelForSequenceClassification", location, **changes)
-        loaded[place] = (model, open_tokenizer(location))
-    text = TextModel(*loaded[place], max_length=cell.config.max_length or task.max_length)
-    defence = make_defence(cell.config.defence, cell.config.settings).resolved(text)
+        loaded[opened] = open_encoder(root.config.encoder, task.labels, max_length=length, layers=layers)
+    model = loaded[opened]
+    defence = make_defence(cell.config.defence, cell.config.settings).resolved(model)
     return Classifier(
-        text,
-        defence.predictor(text),
+        model,
+        defence.predictor(model),
         labels=task.labels,
         defence=cell.config.defence,
         settings=settings_of(defence),

@@ -3,6 +3,7 @@
 from unfooled.models.encoding import Batch, Encoded, collate
 from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Unreadable
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, NoiseSampler, Site, input_key, mix
+from unfooled.models.open_text import open_encoder, open_text
 from unfooled.models.tensor import TensorModel
 from unfooled.models.text import TextModel, as_text, as_texts
 
@@ -26,4 +27,6 @@ __all__ = [
     "collate",
     "input_key",
     "mix",
+    "open_encoder",
+    "open_text",
 ]

@@ -21,8 +21,8 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from unfooled.data import TaskData
 from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
 from unfooled.hub.devices import device_and_bf16
-from unfooled.hub.pretrained import location_of, open_model, open_tokenizer, quiet
-from unfooled.models import Encoded, TextModel
+from unfooled.hub.pretrained import quiet
+from unfooled.models import Encoded, Model, as_text, open_encoder
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.config import TrainConfig
@@ -42,7 +42,7 @@ class Prepared:
     config: TrainConfig
     splits: TaskData
     defence: Defence
-    model: TextModel
+    model: Model
     classifier: Classifier
     """The untrained model under the predictor of the defence."""
 
@@ -55,9 +55,10 @@ def prepare(config: TrainConfig) -> Prepared:
     set_seed(config.seed)
     splits = load_data(config)
     task = splits.task
-    model = _build_model(config, list(task.labels), config.max_length or task.max_length)
-    model.module.to(device)
-    model.bf16 = bf16
+    length = config.max_length or task.max_length
+    model = open_encoder(
+        config.encoder, task.labels, max_length=length, layers=config.layers, device=device, bf16=bf16
+    )
     defence = defence.resolved(model)
     classifier = Classifier(
         model,
@@ -86,7 +87,7 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
         metric=splits.task.metric,
         dev_score=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)[splits.task.metric]),
         args=arguments,
-        processing_class=model.tokenizer,
+        processing_class=as_text(model).tokenizer,
         eval_dataset=splits.dev,
         callbacks=[bar, *([EarlyStoppingCallback(config.patience)] if config.patience else [])],
     )
@@ -139,22 +140,9 @@ def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], 
     return metrics | {"seconds": time.perf_counter() - started}
 
 
-def _encode(model: TextModel, split: Dataset) -> list[Encoded]:
+def _encode(model: Model, split: Dataset) -> list[Encoded]:
     pairs = list(split["text_pair"]) if "text_pair" in split.column_names else None
-    return model.encode(list(split["text"]), pairs)
-
-
-def _build_model(config: TrainConfig, labels: list[str], max_length: int) -> TextModel:
-    location = location_of(config.encoder)
-    changes: dict[str, object] = {
-        "num_labels": len(labels),
-        "id2label": dict(enumerate(labels)),
-        "label2id": {label: index for index, label in enumerate(labels)},
-    }
-    if config.layers is not None:
-        changes["num_hidden_layers"] = config.layers
-    model = open_model("AutoModelForSequenceClassification", location, **changes)
-    return TextModel(model, open_tokenizer(location), max_length=max_length)
+    return as_text(model).encode(list(split["text"]), pairs)
 
 
 def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
@@ -178,7 +166,7 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
         report_to=["tensorboard"],
         remove_unused_columns=False,
         dataloader_pin_memory=model.device.type == "cuda",
-        bf16=model.bf16,
+        bf16=model.precision == "bf16",
         use_cpu=model.device.type == "cpu",
         seed=config.seed,
         disable_tqdm=True,

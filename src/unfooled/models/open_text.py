@@ -1,0 +1,44 @@
+"""Open a Hugging Face folder, asset or hub model as a model of texts: the weights of a run, or a new head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
+from unfooled.models.text import TextModel
+
+
+def open_text(
+    folder: str | Path, *, max_length: int, device: torch.device | str = "cpu", bf16: bool = False
+) -> TextModel:
+    """The model as it was saved in ``folder``."""
+    module = open_model("AutoModelForSequenceClassification", folder)
+    return TextModel(module.to(device), open_tokenizer(folder), max_length=max_length, bf16=bf16)
+
+
+def open_encoder(
+    encoder: str,
+    labels: Sequence[str],
+    *,
+    max_length: int,
+    layers: int | None = None,
+    device: torch.device | str = "cpu",
+    bf16: bool = False,
+) -> TextModel:
+    """The encoder (an asset, a folder or a hub model) with a head for these labels, ready to be trained.
+
+    ``layers`` keeps the first blocks only. A new head is drawn from PyTorch's seed.
+    """
+    location = location_of(encoder)
+    changes: dict[str, object] = {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: index for index, label in enumerate(labels)},
+    }
+    if layers is not None:
+        changes["num_hidden_layers"] = layers
+    module = open_model("AutoModelForSequenceClassification", location, **changes)
+    return TextModel(module.to(device), open_tokenizer(location), max_length=max_length, bf16=bf16)
