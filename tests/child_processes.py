@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 # Resets the handlers, then becomes the command: same process id, and no code between fork and exec, which is
@@ -45,3 +46,12 @@ def start_python(
 ) -> subprocess.Popen[bytes]:
     """Start a Python that runs `code`, with default signal handlers."""
     return start([sys.executable, "-c", code], cwd=cwd, stdout=stdout, stderr=stderr)
+
+
+def wait_until(process: subprocess.Popen[bytes], reached: Callable[[], object], seconds: float = 120) -> None:
+    """Wait until the child has come so far; it must not end before that."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert process.poll() is None, "the process ended before it could be stopped"
+        assert time.monotonic() < deadline, f"the process has not come so far in {seconds:g} seconds"
+        time.sleep(0.005)

@@ -29,6 +29,11 @@ class Shown:
     stdout: bytes
     stderr: bytes
 
+    @property
+    def said(self) -> str:
+        """The messages, without their line breaks."""
+        return " ".join(self.stderr.decode().split())
+
 
 def unfooled(*arguments: object, stdin: bytes = b"", cwd: Path | None = None) -> Shown:
     """Run ``unfooled ARGUMENTS`` in the folder `cwd`, with `stdin` as its input."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from journals import stored
 from unfooled.errors import UserError
 from unfooled.storage.journal import fingerprint, open_journal
 from unfooled.work.executor import Executor
@@ -112,15 +112,8 @@ def work(path: Path, executor: Executor, spec: Any, count: int = ITEMS, **more: 
         return job.run(journal, executor, spec, decode=dict, report=list, **more)
 
 
-def rows(path: Path) -> list[tuple[Any, ...]]:
-    """What the journal holds, in an order of its own."""
-    connection = sqlite3.connect(path)
-    try:
-        return connection.execute(f"SELECT * FROM {TABLE} ORDER BY conditions, number").fetchall()
-    except sqlite3.OperationalError:  # the table is not there yet
-        return []
-    finally:
-        connection.close()
+def rows(path: Path) -> list[tuple[str, int, str]]:
+    return stored(path, TABLE)
 
 
 def main() -> None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from child_processes import start
+from child_processes import start, wait_until
+from journals import stored
 from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import read_attack
+from unfooled.api.attack_job import TABLE, read_attack
 from unfooled.attacks.tools import Tools
 from unfooled.data.inputs import Inputs
 from unfooled.records.outcome import Outcome
@@ -80,19 +79,11 @@ def started(folder: Path, out: str, in_flight: int, victim: str = "scores") -> s
     return start(command(out, in_flight, victim), cwd=folder)
 
 
-def stored(journal: Path) -> dict[int, str]:
+def rows(journal: Path) -> dict[int, str]:
     """What the journal holds, by row, as it is written there."""
-    if not journal.exists():
-        return {}
-    connection = sqlite3.connect(journal)
-    try:
-        rows = connection.execute("SELECT number, result FROM outcomes").fetchall()
-    except sqlite3.OperationalError:  # the table is not there yet
-        return {}
-    finally:
-        connection.close()
-    assert len({number for number, _ in rows}) == len(rows)
-    return dict(rows)
+    found = stored(journal, TABLE)
+    assert len({number for _, number, _ in found}) == len(found)
+    return {number: text for _, number, text in found}
 
 
 def timeless(folder: Path) -> list[Outcome]:
@@ -100,11 +91,7 @@ def timeless(folder: Path) -> list[Outcome]:
 
 
 def wait_for(process: subprocess.Popen[bytes], journal: Path, count: int) -> None:
-    deadline = time.monotonic() + 120
-    while len(stored(journal)) < count:
-        assert process.poll() is None, "the process ended before it could be stopped"
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(process, lambda: len(rows(journal)) >= count)
 
 
 @pytest.mark.full
@@ -116,7 +103,7 @@ def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> Non
         wait_for(process, journal, count)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        before, finished = finished, stored(journal)
+        before, finished = finished, rows(journal)
         assert count <= len(finished) < ROWS
         assert before.items() <= finished.items()
         assert not (folder / "killed/attack.json").exists()
@@ -126,7 +113,7 @@ def test_killed_three_times_it_ends_like_an_undisturbed_run(folder: Path) -> Non
     asked = set((folder / "asked.txt").read_text().splitlines())
     done = {json.loads(result)["original"][0] for result in finished.values()}
     assert not done & asked, "a finished example was attacked again"
-    final = stored(journal)
+    final = rows(journal)
     assert len(final) == ROWS and finished.items() <= final.items()
 
     assert started(folder, "whole", 64).wait(120) == 0
@@ -162,11 +149,11 @@ def test_killed_against_a_randomised_victim_it_ends_like_an_undisturbed_run(
     wait_for(process, journal, 12)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    finished = stored(journal)
+    finished = rows(journal)
     assert 12 <= len(finished) < ROWS
     resumed = attacked("killed", 16)
-    assert finished.items() <= stored(journal).items()
-    assert len(stored(journal)) == ROWS
+    assert finished.items() <= rows(journal).items()
+    assert len(rows(journal)) == ROWS
     assert resumed == attacked("whole", 64)
     successes = [one for one in resumed if one.status == "success"]
     assert len({one.fresh_successes for one in successes}) > 2, "the victim's noise is seen"

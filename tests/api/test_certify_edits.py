@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from rapidfuzz.distance import Levenshtein
 
 import unfooled as uf
 from tiny_models import tiny_classifier
@@ -60,7 +61,7 @@ def test_no_edit_inside_the_radius_changes_the_majority(keyword: TextModel) -> N
     assembler, shares = WordAssembler(keyword), []
     for size in range(5):
         for text in itertools.product(["good", "film", "plot"], repeat=size):
-            if _distance(("the", "film"), text) <= found.radius:
+            if Levenshtein.distance(("the", "film"), text) <= found.radius:
                 (words,) = assembler.read_all([(" ".join(text),)])
                 subsets = list(itertools.product((False, True), repeat=size))
                 labels = answers(keyword, [assembler.left(words, kept) for kept in subsets])
@@ -146,15 +147,6 @@ def test_a_greedy_editor_flips_no_certified_text(settings: dict[str, Any]) -> No
 def test_a_radius_of_edits_is_a_whole_number(keyword: TextModel) -> None:
     with pytest.raises(UsageError, match="whole number"):
         uf.certify(deployed(keyword), ["a film"], threat="edits", sampling=Sampling(radius=1.5))
-
-
-def _distance(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    row = list(range(len(b) + 1))
-    for i, left in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, right in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (left != right))
-    return row[-1]
 
 
 def test_the_radius_of_edits_ends_at_the_bin_and_that_of_replacements_does_not(keyword: TextModel) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import unfooled as uf
-from child_processes import start
-from commands import command
+from child_processes import start, wait_until
+from commands import command, unfooled
+from journals import stored
 from tiny_runs import write_inputs
 from unfooled.api.repeat import repeat
 from unfooled.data.inputs import Inputs
@@ -141,11 +140,7 @@ def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_
     arguments = ["repeat", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]
     process = start([sys.executable, "-m", "unfooled", *map(str, arguments)], stderr=subprocess.DEVNULL)
     journal = tmp_path / "a/journal.sqlite"
-    deadline = time.monotonic() + 120
-    while _repeats_in(journal) < 3:
-        assert process.poll() is None, "the process ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(process, lambda: _repeats_in(journal) >= 3)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     kept = _repeats_in(journal)
@@ -160,15 +155,7 @@ def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_
 
 
 def _repeats_in(journal: Path) -> int:
-    if not journal.exists():
-        return 0
-    connection = sqlite3.connect(journal)
-    try:
-        return int(connection.execute("SELECT count(*) FROM repeats").fetchone()[0])
-    except sqlite3.OperationalError:  # the table is not there yet
-        return 0
-    finally:
-        connection.close()
+    return len(stored(journal, "repeats"))
 
 
 def test_interrupt_leaves_the_statistics_of_what_is_done(run: Path, tmp_path: Path) -> None:
@@ -269,18 +256,11 @@ def test_run_folder_takes_the_result_when_no_other_is_named(run: Path) -> None:
     ],
 )
 def test_wrong_use_gives_a_message_and_an_exit_code(
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    code: int,
-    said: str,
+    run: Path, tmp_path: Path, options: list[str], code: int, said: str
 ) -> None:
-    assert command(monkeypatch, "repeat", run, "--out", tmp_path / "out", *options) == code
-    captured = capsys.readouterr()
-    assert said in " ".join(captured.err.split())
-    assert captured.out == ""
+    shown = unfooled("repeat", run, "--out", tmp_path / "out", *options)
+    assert (shown.returncode, shown.stdout) == (code, b"")
+    assert said in shown.said
     assert not (tmp_path / "out").exists()
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -18,7 +17,7 @@ import pytest
 import yaml
 
 import unfooled as uf
-from child_processes import start_python
+from child_processes import start_python, wait_until
 from tiny_runs import write_inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.storage.config import TrainConfig
@@ -152,11 +151,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     folder, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
     assert trained(undisturbed).wait() == 0
     process = trained(folder)
-    deadline = time.monotonic() + 120
-    while not list(folder.glob("checkpoints/checkpoint-*/trainer_state.json")):
-        assert process.poll() is None, "training ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(process, lambda: list(folder.glob("checkpoints/checkpoint-*/trainer_state.json")))
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (folder / "unfooled.json").exists()

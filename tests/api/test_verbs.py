@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import os
 import types
@@ -17,7 +16,6 @@ from tiny_attacks import LABELS, Swap, scores
 from tiny_runs import write_inputs
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
-from unfooled.storage.config import TrainConfig
 
 VERBS = (
     "attack",
@@ -66,16 +64,6 @@ def test_every_export_is_loaded_from_where_type_checkers_see_it() -> None:
     }
     assert seen == uf._LAZY
     assert sorted([*seen, "__version__"]) == sorted(uf.__all__)
-
-
-def test_train_shows_the_fields_and_defaults_of_its_configuration() -> None:
-    shown = dict(inspect.signature(uf.train).parameters)
-    assert shown.pop("out").default is None and shown.pop("overwrite").default is False
-    fields = {one.name: one for one in dataclasses.fields(TrainConfig)}
-    assert list(shown) == list(fields)
-    for name, one in fields.items():
-        expected = None if name == "settings" else one.default
-        assert shown[name].default == expected, name
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 from rich.console import Console
 
-from commands import command
+from commands import command, unfooled
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack_job import Progress, read_attack
@@ -242,19 +242,13 @@ def test_password_in_an_address_or_header_is_not_recorded(
     ],
 )
 def test_wrong_use_gives_a_message_and_an_exit_code(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    code: int,
-    said: str,
+    folder: Path, options: list[str], code: int, said: str
 ) -> None:
     before = sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
-    assert command(monkeypatch, *BASE, *options) == code
-    captured = capsys.readouterr()
-    assert said in " ".join(captured.err.split())
-    assert captured.out == ""
-    assert "missing.csv" in said or "━" not in captured.err, "work had begun"
+    shown = unfooled(*BASE, *options, cwd=folder)
+    assert (shown.returncode, shown.stdout) == (code, b"")
+    assert said in shown.said
+    assert "missing.csv" in said or "━" not in shown.said, "work had begun"
     assert sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts) == before
 
 

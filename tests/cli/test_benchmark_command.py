@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import command
+from commands import command, unfooled
 from tiny_plans import write_plan_inputs
 from unfooled.benchmarks import cell_work as benchmark_run
 
@@ -185,18 +185,10 @@ def test_failed_cell_is_shown_and_leaves_code_1(
     ],
 )
 def test_wrong_use_gives_a_message_and_makes_nothing(
-    plan: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    code: int,
-    said: str,
+    plan: Path, tmp_path: Path, options: list[str], code: int, said: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     given = [str(plan) if option == "PLAN" else option for option in options]
-    assert command(monkeypatch, "benchmark", *given) == code
-    captured = capsys.readouterr()
-    assert said in " ".join(captured.err.split())
-    assert captured.out == ""
+    shown = unfooled("benchmark", *given, cwd=tmp_path)
+    assert (shown.returncode, shown.stdout) == (code, b"")
+    assert said in shown.said
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from child_processes import start
+from child_processes import start, wait_until
 from commands import unfooled
 from tiny_runs import write_encoder, write_reviews
 
@@ -151,9 +151,7 @@ def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
     process = start(
         [*COMMAND, "train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")]
     )
-    deadline = time.monotonic() + 120
-    while not (tmp_path / "long/checkpoints").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(process, (tmp_path / "long/checkpoints").exists)
     time.sleep(0.5)
     os.kill(process.pid, signal.SIGINT)
     _, message = process.communicate(timeout=60)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from unfooled.statistics.bounds import (
     deletion_deletions,
@@ -37,15 +38,6 @@ def deleted(text: Words, rate: Fraction = RATE) -> dict[Words, Fraction]:
     return found
 
 
-def edit_distance(a: Words, b: Words) -> int:
-    row = list(range(len(b) + 1))
-    for i, left in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, right in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (left != right))
-    return row[-1]
-
-
 def hardest(x: Words, other: Words, rate: Fraction) -> list[tuple[Fraction, Fraction]]:
     """(μ(x), μ(x′)) of the classifiers that lose most between two texts, one per number of class members.
 
@@ -67,7 +59,7 @@ def test_no_classifier_of_a_tiny_world_breaks_its_certificate(rate: Fraction) ->
     texts = every_text(4)
     for x in texts:
         for other in texts:
-            distance = edit_distance(x, other)
+            distance = Levenshtein.distance(x, other)
             for mine, theirs in hardest(x, other, rate):
                 if distance and deletion_edits(float(mine), float(rate)) >= distance:
                     certified += 1
@@ -86,7 +78,7 @@ def test_texts_that_only_gain_or_lose_words_keep_their_answer(kind: str, radius:
     for shorter in texts:
         for longer in texts:
             gap = len(longer) - len(shorter)
-            if gap < 1 or edit_distance(shorter, longer) != gap:
+            if gap < 1 or Levenshtein.distance(shorter, longer) != gap:
                 continue
             x, other = (shorter, longer) if kind == "gain" else (longer, shorter)
             for mine, theirs in hardest(x, other, rate):

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tiny_attacks
-from child_processes import start
+from child_processes import start, wait_until
+from journals import timeless
 from tiny_attacks import Swap, write_examples
 from tiny_models import tiny_classifier
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import read_attack
+from unfooled.api.attack_job import TABLE, read_attack
 from unfooled.api.load import load, save
 from unfooled.attacks import Limits
 from unfooled.attacks.tools import Tools
@@ -31,21 +29,8 @@ from unfooled.predictors import Classifier, Vote
 ROWS = 24
 
 
-def rows(folder: Path) -> dict[int, Any]:
-    """What the journal holds, by row, without the time it took."""
-    path = folder / "journal.sqlite"
-    if not path.exists():
-        return {}
-    connection = sqlite3.connect(path)
-    try:
-        found = connection.execute("SELECT conditions, number, result FROM outcomes").fetchall()
-    except sqlite3.OperationalError:  # the table is not there yet
-        return {}
-    finally:
-        connection.close()
-    timeless = {number: (key, {**json.loads(text), "seconds": 0.0}) for key, number, text in found}
-    assert len(timeless) == len(found)
-    return timeless
+def rows(folder: Path) -> dict[tuple[str, int], Any]:
+    return timeless(folder / "journal.sqlite", TABLE)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def attacked(victim: Any, folder: Path, out: Path, **more: Any) -> dict[int, Any]:
+def attacked(victim: Any, folder: Path, out: Path, **more: Any) -> dict[tuple[str, int], Any]:
     data = Inputs(data=str(folder.parent / "examples.csv"))
     how = {
         "recipe": Swap(),
@@ -71,16 +56,16 @@ def attacked(victim: Any, folder: Path, out: Path, **more: Any) -> dict[int, Any
 
 
 @pytest.fixture(scope="module")
-def expected(run: Path) -> dict[int, Any]:
+def expected(run: Path) -> dict[tuple[str, int], Any]:
     found = attacked(run, run, run.parent / "inline")
     assert len(found) == ROWS
-    assert {one["status"] for _, one in found.values()} >= {"success", "failed"}
+    assert {one["status"] for one in found.values()} >= {"success", "failed"}
     return found
 
 
 @pytest.mark.full
 def test_two_processes_leave_the_rows_of_this_process(
-    run: Path, tmp_path: Path, expected: dict[int, Any]
+    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
 ) -> None:
     assert attacked(run, run, tmp_path, workers=2) == expected
     order = [one.row for one in read_attack(tmp_path).outcomes]
@@ -89,14 +74,14 @@ def test_two_processes_leave_the_rows_of_this_process(
 
 @pytest.mark.full
 def test_three_processes_open_a_loaded_classifier_by_its_folder(
-    run: Path, tmp_path: Path, expected: dict[int, Any]
+    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
 ) -> None:
     classifier = load(run, device="cpu", precision="float32")
     assert attacked(classifier, run, tmp_path, workers=3) == expected
 
 
 @pytest.mark.ray
-def test_ray_leaves_the_rows_of_this_process(run: Path, tmp_path: Path, expected: dict[int, Any]) -> None:
+def test_ray_leaves_the_rows_of_this_process(run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unfooled[ray]'")
     assert attacked(run, run, tmp_path, workers=2, ray="local") == expected
 
@@ -170,11 +155,7 @@ def started(folder: Path, out: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
-    deadline = time.monotonic() + 120
-    while len(rows(folder)) < count:
-        assert process.poll() is None, "the process ended before it could be stopped"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(process, lambda: len(rows(folder)) >= count)
 
 
 @pytest.mark.full

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from journals import timeless
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
+from unfooled.api.certify_job import TABLE
 from unfooled.api.load import save
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.data.inputs import Inputs
@@ -48,10 +49,7 @@ def certified(run: Path, out: Path, **more: Any) -> dict[tuple[str, int], Any]:
         out=out,
         **more,
     )
-    connection = sqlite3.connect(out / "journal.sqlite")
-    found = connection.execute("SELECT conditions, number, result FROM certificates").fetchall()
-    connection.close()
-    return {(key, number): {**json.loads(text), "seconds": 0.0} for key, number, text in found}
+    return timeless(out / "journal.sqlite", TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from child_processes import start
+from child_processes import start, wait_until
 from tiny_jobs import ITEMS, Squares, rows, work
 from unfooled.errors import UsageError, UserError
 from unfooled.work.executor import Inline, make_executor
@@ -160,11 +160,7 @@ def started(folder: Path, workers: int, seconds: float) -> subprocess.Popen[byte
 
 
 def wait_for_rows(process: subprocess.Popen[bytes], journal: Path, count: int) -> None:
-    deadline = time.monotonic() + 60
-    while not journal.exists() or len(rows(journal)) < count:
-        assert process.poll() is None, "the process ended before it could be stopped"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(process, lambda: len(rows(journal)) >= count, seconds=60)
 
 
 def gone(pids: list[str]) -> bool:
