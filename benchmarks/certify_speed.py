@@ -28,8 +28,8 @@ import digits_cnn
 import early_stopping
 import unfooled as uf
 from unfooled import data
+from unfooled.certificates.procedure import Smoother
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.smoother import Smoother
 from unfooled.hub.batches import map_batches
 from unfooled.models import Encoded, TensorModel, TextModel
 from unfooled.predictors import CertifiedMasked, RandomWordMask, SynonymVote

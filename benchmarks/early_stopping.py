@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unfooled.certificates.procedure import sample_votes
+from unfooled.certificates.procedure import Smoother, sample_votes
 from unfooled.certificates.radii import noise_radii
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.smoother import Smoother
 
 ASKED = (0.25, 0.5, 1.0, 1.5, 2.0)
 """Radii that are asked for, in units of σ."""

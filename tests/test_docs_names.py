@@ -59,3 +59,14 @@ def test_names_that_the_docs_take_from_the_package_are_exported() -> None:
     }
     assert len(used) > 10
     assert not {(page, name) for page, name in used if name not in unfooled.__all__}
+
+
+def test_a_walk_through_a_verb_is_short_and_never_comes_back() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    section = page.split("## One walk per verb")[1].split("\n## ")[0]
+    walks = dict(re.findall(r"^- \*\*(\w+)\*\*: (.*?)(?=^- |\Z)", section, flags=re.DOTALL | re.MULTILINE))
+    assert sorted(walks) == ["attack", "certify", "predict", "report", "train"]
+    for verb, walk in walks.items():
+        files = re.findall(r"`([a-z_]+/[^`]+)`", walk)
+        assert 5 < len(files) <= 20, verb
+        assert len(files) == len(set(files)), verb

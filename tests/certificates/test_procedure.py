@@ -9,10 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from unfooled.certificates.procedure import Votes, check_sampling, sample_votes
+from unfooled.certificates.procedure import Smoother, Votes, check_sampling, sample_votes
 from unfooled.certificates.radii import Radii, masking_radii, noise_radii, synonym_radii, the_rest
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.smoother import Smoother
 from unfooled.errors import UsageError
 from unfooled.statistics.bounds import composed_each_word, composed_linf
 from unfooled.statistics.confidence import clopper_pearson_lower

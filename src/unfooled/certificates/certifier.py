@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled import __version__
 from unfooled.certificates.from_votes import make_certificate
-from unfooled.certificates.procedure import check_sampling, sample_votes
+from unfooled.certificates.procedure import Smoother, check_sampling, sample_votes
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.certificates.smoother import Smoother
 from unfooled.certificates.smoothing import choose_smoothing
 from unfooled.certificates.threats import THING, find_threat
 from unfooled.certificates.word_reader import WordReader

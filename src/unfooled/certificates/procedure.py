@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from unfooled.certificates.radii import Radii, the_rest
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.smoother import Smoother
 from unfooled.errors import UsageError
+from unfooled.predictors.smoothing.streams import VoteCounter
 from unfooled.statistics.confidence import (
     ConfidenceSequence,
     SequentialDecision,
@@ -43,6 +43,18 @@ FIRST_LOOK, LOOK_GROWTH = 32, 1.25
 QUICK_SELECTION, QUICK_LEAD = 16, 15
 """An adaptive selection ends after 16 draws if 15 agree. How the class is chosen costs nothing of α."""
 WORTH_IT = 1.1
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """The draws of some inputs. The two samplers have streams of their own: no draw serves both."""
+
+    select: VoteCounter
+    """Chooses the class (n0 draws)."""
+    estimate: VoteCounter
+    """Counts its votes (n draws)."""
+    classes: int
+    inputs: int
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@
 
 from __future__ import annotations
 
-from unfooled.data.by_name import load
-from unfooled.data.from_files import load_files
 from unfooled.data.hub import load_hub
-from unfooled.data.named import get_task, task_names
+from unfooled.data.named import get_task, load, task_names
+from unfooled.data.own import load_files
 from unfooled.data.split import TaskData
 from unfooled.data.task import Kind, Task
 from unfooled.data.texts import read_pairs, read_texts

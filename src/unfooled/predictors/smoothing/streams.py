@@ -30,15 +30,19 @@ DrawRequest = tuple[int, int, int]
 """(number of the input, first draw, how many draws)."""
 
 
-class LabelSampler(Protocol):
-    """Draws labels of a base classifier under its random transformation, for many inputs at once."""
-
-    check: ModelCheck | None
-    """Checks the model while its answers are counted; certificates set it, predictions need none."""
+class VoteCounter(Protocol):
+    """Draws labels; the same draws always give the same counts, asked for at once or in parts."""
 
     def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         """How often each class was given in the draws of each request; ``(classes,)`` each."""
         ...
+
+
+class LabelSampler(VoteCounter, Protocol):
+    """Draws labels of a base classifier under its random transformation, for many inputs at once."""
+
+    check: ModelCheck | None
+    """Checks the model while its answers are counted; certificates set it, predictions need none."""
 
     def again(self, purpose: str) -> LabelSampler:
         """The same inputs, drawn for another purpose: other draws, nothing read or tokenised again."""
