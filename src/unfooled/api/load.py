@@ -106,7 +106,7 @@ def wrap(
     tokenizer: Any,
     *,
     defence: str = "standard",
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     max_length: int = 128,
 ) -> Classifier:
     """A classifier from a Hugging Face model you already have, under a defence's predictor."""

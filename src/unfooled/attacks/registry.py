@@ -34,7 +34,7 @@ _RECIPES: tuple[type[Any], ...] = (
 RECIPES: Registry[type[Any]] = Registry("recipe", _RECIPES, needs=("paper", "goal", "needs"))
 
 
-def make_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
+def make_recipe(name: str, settings: Mapping[str, object] | None = None) -> Recipe:
     """The recipe ``name``; unknown names and settings are refused with the nearest that exist."""
     recipe: Recipe = build(RECIPES.choose(name), settings or {}, owner=name)
     return recipe

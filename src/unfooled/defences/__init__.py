@@ -17,6 +17,7 @@ from unfooled.defences.safer import Safer
 from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
+from unfooled.files import JsonObject
 from unfooled.registry import Registry
 from unfooled.settings import build
 
@@ -27,7 +28,7 @@ DEFENCES: Registry[type[Any]] = Registry(
 )
 
 
-def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defence:
+def make_defence(name: str, settings: Mapping[str, object] | None = None) -> Defence:
     """A defence, or several (``a+b``), with settings that are checked by name, type and range."""
     names = name.split("+")
     classes = [DEFENCES.choose(one) for one in names]
@@ -39,7 +40,7 @@ def make_defence(name: str, settings: Mapping[str, Any] | None = None) -> Defenc
     return parts[0] if len(parts) == 1 else Combination(tuple(parts))
 
 
-def settings_of(defence: Defence) -> dict[str, Any]:
+def settings_of(defence: Defence) -> JsonObject:
     """The settings of a defence, as saved with a classifier; those of a combination as ``part.setting``."""
     if isinstance(defence, Combination):
         return {

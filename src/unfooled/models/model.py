@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from unfooled.files import JsonObject
 from unfooled.models.noise import NoiseSampler, Site
 
 Excerpt = tuple[str, tuple[int, int, int]]
@@ -190,6 +191,6 @@ class Model(Protocol):
         """Why parts of an input cannot be hidden from this model; empty if they can."""
         ...
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Whatever the answers depend on, as JSON: weights, architecture, tokenizer, precision, device."""
         ...

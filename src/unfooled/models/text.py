@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unfooled.errors import UsageError
+from unfooled.files import JsonObject
 from unfooled.hub.batches import tokens_per_batch
 from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
@@ -236,7 +237,7 @@ class TextModel(Model):
             raise UsageError(f"Some tokens were left out without a trace, but {self.gap_refusal()}.")
         return first
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Weights, architecture, tokenizer, and how they are used."""
         return {
             "weights": self._weights(),

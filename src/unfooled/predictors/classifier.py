@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from unfooled.errors import UsageError
+from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Model, Unreadable
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
@@ -39,8 +40,8 @@ class Classifier:
         *,
         labels: Sequence[str],
         defence: str = "standard",
-        settings: dict[str, Any] | None = None,
-        task: dict[str, Any] | None = None,
+        settings: JsonObject | None = None,
+        task: JsonObject | None = None,
         folder: Path | None = None,
     ) -> None:
         if len(labels) != model.num_labels:
@@ -56,7 +57,7 @@ class Classifier:
         self.task = dict(task or {})
         self.folder = folder
         """The run folder it was loaded from; says what it was trained on, and results go there."""
-        self.metrics: dict[str, Any] = {}
+        self.metrics: JsonObject = {}
         """Of a trained or loaded run: training, dev and test figures, versions, seed."""
         model.evaluating()
 
@@ -82,7 +83,7 @@ class Classifier:
         """How the task scores answers."""
         return METRICS.choose(str(self.task.get("metric", ACCURACY.name)))
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Which classifier it is: whatever its answers depend on."""
         return {
             "kind": "classifier",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
+from unfooled.files import JsonObject
 from unfooled.hub.batches import balanced, map_by_length
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.predictor import Seed
@@ -47,5 +48,5 @@ class Plain:
             Decision(label=max(range(len(row)), key=row.__getitem__), scores=tuple(row)) for row in scores
         ]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {"name": self.name}

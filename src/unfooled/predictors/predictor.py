@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Model
 from unfooled.records.decision import Decision
 
@@ -26,6 +27,6 @@ class Predictor(Protocol):
 
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]: ...
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Name and settings, as saved with the classifier."""
         ...

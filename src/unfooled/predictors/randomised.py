@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Model, Noise, Site
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Masking, MaskPlan, check_randomisation, make_plan
@@ -81,5 +82,5 @@ class Randomised:
         """The most salient positions, which a decision reports as masked."""
         return tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else ()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {"name": self.name, **asdict(self), "noise_layers": list(self.noise_layers)}

@@ -20,7 +20,7 @@ PREDICTORS: Registry[type[Any]] = Registry(
 )
 
 
-def make_predictor(name: str, settings: Mapping[str, Any] | None = None) -> Predictor:
+def make_predictor(name: str, settings: Mapping[str, object] | None = None) -> Predictor:
     """A predictor with its settings, each checked by name, type and range."""
     predictor: Predictor = build(PREDICTORS.choose(name), settings or {}, owner=f"predictor '{name}'")
     return predictor

@@ -7,13 +7,15 @@ must never rest on a number that was silently repaired.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+NumberOrArray: TypeAlias = Any
+"""A number for numbers, an array for arrays, as NumPy's own functions give."""
 
 SUM_ROUNDING = 1e-12  # by how much p_top + p_second may exceed one
 
@@ -73,7 +75,7 @@ def whole(name: str, value: ArrayLike, *, at_least: int = 0) -> Integers:
     return array.astype(np.int64)
 
 
-def given_back(result: NDArray[Any]) -> Any:
+def given_back(result: NDArray[Any]) -> NumberOrArray:
     """A Python number for scalar inputs, the array otherwise."""
     return result.item() if np.ndim(result) == 0 else result
 

@@ -7,16 +7,14 @@ certificates rest on the same numbers: what is spent is rounded up, what it cert
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import Floats, given_back, positive, whole
+from unfooled.statistics.checks import Floats, NumberOrArray, given_back, positive, whole
 from unfooled.statistics.rounding import SLACK
 
 
-def masked_noise(sigma: ArrayLike, positions: ArrayLike, masked: ArrayLike) -> Any:
+def masked_noise(sigma: ArrayLike, positions: ArrayLike, masked: ArrayLike) -> NumberOrArray:
     """σ·√((T − M)/T), rounded up: the noise of a step that M of its T ``positions`` are hidden from.
 
     Guarantee: where every position may move by at most r, such a step tells the two inputs apart no better
@@ -30,7 +28,7 @@ def masked_noise(sigma: ArrayLike, positions: ArrayLike, masked: ArrayLike) -> A
     return given_back(noise * np.sqrt((total - hidden) / total) * (1 + SLACK))
 
 
-def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> Any:
+def split_noise(sigma: ArrayLike, sigma_1: ArrayLike) -> NumberOrArray:
     """σ₂ = (σ⁻² − σ₁⁻²)^(−½), rounded up: the noise left for a second step when σ₁ is spent on the first.
 
     Guarantee: ``composed_l2`` of (σ₁, σ₂) is what one step of σ certifies, to the last few bits. For

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.sequential import fewest_votes, is_decided
@@ -62,7 +63,7 @@ class Majority:
             self._decision(own, decided=owner not in undecided) for owner, own in enumerate(counts.tolist())
         ]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         return {"name": self.name, **asdict(self)}
 
     def _decision(self, votes: list[int], *, decided: bool) -> Decision:

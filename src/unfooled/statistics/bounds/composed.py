@@ -7,17 +7,15 @@ classifier) is post-processing.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, probabilities, whole
+from unfooled.statistics.checks import NumberOrArray, given_back, probabilities, whole
 from unfooled.statistics.noise_budget import composed_sigma
 from unfooled.statistics.rounding import normal_gap, scaled
 
 
-def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any:
+def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> NumberOrArray:
     """R = (Φ⁻¹(p_top) − Φ⁻¹(p_second)) / (2√Σσᵢ⁻²); the last axis of ``sigmas`` holds the steps.
 
     Guarantee: the whole prediction, all its steps included, gives the same answer for every input within ℓ2
@@ -28,7 +26,7 @@ def composed_l2(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any
     return given_back(scaled(composed_sigma(sigmas), normal_gap(top, second) / 2))
 
 
-def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim: ArrayLike) -> Any:
+def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim: ArrayLike) -> NumberOrArray:
     """R = ℓ2 radius / √dim, with masked steps allowed to shrink their noise.
 
     Guarantee: the same answer for every input none of whose ``dim`` coordinates moved by more than R,
@@ -40,7 +38,9 @@ def composed_linf(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, dim:
     return given_back(scaled(composed_sigma(sigmas), normal_gap(top, second) / 2 / root))
 
 
-def composed_each_word(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, positions: ArrayLike) -> Any:
+def composed_each_word(
+    p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike, positions: ArrayLike
+) -> NumberOrArray:
     """R = ℓ2 radius / √positions, with masked steps allowed to shrink their noise (:func:`masked_noise`).
 
     Guarantee: the same answer for every input none of whose ``positions`` vectors moved by more than R, each

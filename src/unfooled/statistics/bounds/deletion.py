@@ -17,18 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, unit
+from unfooled.statistics.checks import NumberOrArray, given_back, unit
 
 MOST = 10_000
 """No radius is larger: whoever needs more edits than this has another text."""
 
 
-def deletion_words(p_top: ArrayLike, rate: ArrayLike) -> Any:
+def deletion_words(p_top: ArrayLike, rate: ArrayLike) -> NumberOrArray:
     """The largest r with p_top − 1 + rate^r > ½, at most 10,000.
 
     Guarantee: if each word is deleted independently with probability ``rate`` before the base classifier sees
@@ -38,7 +37,7 @@ def deletion_words(p_top: ArrayLike, rate: ArrayLike) -> Any:
     return _radius(p_top, rate, lambda top, p, r: p**r > Fraction(3, 2) - top)
 
 
-def deletion_edits(p_top: ArrayLike, rate: ArrayLike) -> Any:
+def deletion_edits(p_top: ArrayLike, rate: ArrayLike) -> NumberOrArray:
     """The largest r such that every mix of r insertions, deletions and replacements leaves more than ½.
 
     Guarantee: as for :func:`deletion_words`, for every text made by at most r edits of any kind. The number
@@ -47,17 +46,19 @@ def deletion_edits(p_top: ArrayLike, rate: ArrayLike) -> Any:
     return deletion_words(p_top, rate)
 
 
-def deletion_insertions(p_top: ArrayLike, rate: ArrayLike) -> Any:
+def deletion_insertions(p_top: ArrayLike, rate: ArrayLike) -> NumberOrArray:
     """The largest r with rate^r·p_top > ½: the same guarantee for texts that only gain up to r words."""
     return _radius(p_top, rate, lambda top, p, r: p**r * top > Fraction(1, 2))
 
 
-def deletion_deletions(p_top: ArrayLike, rate: ArrayLike) -> Any:
+def deletion_deletions(p_top: ArrayLike, rate: ArrayLike) -> NumberOrArray:
     """The largest r with 1 − (1 − p_top)/rate^r > ½: the same for texts that only lose up to r words."""
     return _radius(p_top, rate, lambda top, p, r: p**r > 2 * (1 - top))
 
 
-def _radius(p_top: ArrayLike, rate: ArrayLike, holds: Callable[[Fraction, Fraction, int], bool]) -> Any:
+def _radius(
+    p_top: ArrayLike, rate: ArrayLike, holds: Callable[[Fraction, Fraction, int], bool]
+) -> NumberOrArray:
     top, rates = unit("p_top", p_top), unit("rate", rate)
     if (rates >= 1).any():
         raise ValueError("rate must be below 1: at 1 every word is deleted and the answer says nothing.")

@@ -5,16 +5,14 @@ Tight: for every pair of probabilities there is a base classifier whose answer c
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, positive, probabilities, real
+from unfooled.statistics.checks import NumberOrArray, given_back, positive, probabilities, real
 from unfooled.statistics.rounding import SLACK, TINIEST, normal_gap, scaled
 
 
-def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
+def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> NumberOrArray:
     """R = σ/2·(Φ⁻¹(p_top) − Φ⁻¹(p_second)).
 
     Guarantee: with noise N(0, σ²I) added to the input, the smoothed classifier gives the same answer for
@@ -24,7 +22,7 @@ def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
     return given_back(scaled(positive("sigma", sigma), normal_gap(top, second) / 2))
 
 
-def gaussian_l2_probability(radius: ArrayLike, sigma: ArrayLike) -> Any:
+def gaussian_l2_probability(radius: ArrayLike, sigma: ArrayLike) -> NumberOrArray:
     """Φ(r/σ), rounded up: the question «is R ≥ r?» as the question «is p ≥ t?».
 
     Guarantee: ``gaussian_l2(p, 1 - p, sigma) >= radius`` for every p at or above the returned value that is

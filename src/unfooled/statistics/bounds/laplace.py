@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, positive, probabilities
+from unfooled.statistics.checks import NumberOrArray, given_back, positive, probabilities
 from unfooled.statistics.rounding import inner, scaled
 
 
-def laplace_l1(p_top: ArrayLike, p_second: ArrayLike, scale: ArrayLike) -> Any:
+def laplace_l1(p_top: ArrayLike, p_second: ArrayLike, scale: ArrayLike) -> NumberOrArray:
     """R = −λ·log(1 − p_top + p_second), λ the scale of the noise.
 
     Guarantee: with independent Laplace(λ) noise on every coordinate, the smoothed classifier gives the same

@@ -6,18 +6,16 @@ The largest σε/√(2 ln(1.25/δ)) over 0 < ε ≤ 1, δ > 0 with p₁ ≥ e^{2
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.statistics.bounds.gaussian import gaussian_l2
 from unfooled.statistics.bounds.search import highest
-from unfooled.statistics.checks import Floats, given_back, positive, probabilities
+from unfooled.statistics.checks import Floats, NumberOrArray, given_back, positive, probabilities
 from unfooled.statistics.rounding import SLACK, inner, scaled
 
 
-def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
+def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> NumberOrArray:
     """The PixelDP radius, best privacy parameters.
 
     Guarantee: with noise N(0, σ²I) added to the input, the smoothed classifier gives the same answer for

@@ -6,20 +6,18 @@ Deviates: the authors' grid stops at a = 2; here a − 1 runs over eight decades
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unfooled.statistics.bounds.gaussian import gaussian_l2
 from unfooled.statistics.bounds.search import highest
-from unfooled.statistics.checks import Floats, given_back, positive, probabilities
+from unfooled.statistics.checks import Floats, NumberOrArray, given_back, positive, probabilities
 from unfooled.statistics.rounding import inner, scaled
 
 SMALLEST_ORDER, LARGEST_ORDER = 1e-5, 1e3  # of a − 1
 
 
-def renyi_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Any:
+def renyi_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> NumberOrArray:
     """The Rényi radius.
 
     Guarantee: with noise N(0, σ²I) added to the input, the smoothed classifier gives the same answer for

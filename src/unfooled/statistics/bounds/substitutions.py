@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, probabilities, unit, whole
+from unfooled.statistics.checks import NumberOrArray, given_back, probabilities, unit, whole
 
 
-def masked_words(p_top: ArrayLike, total_words: ArrayLike, kept_words: ArrayLike) -> Any:
+def masked_words(p_top: ArrayLike, total_words: ArrayLike, kept_words: ArrayLike) -> NumberOrArray:
     """The largest r with p_top − Δ > ½, where Δ = 1 − C(T−r, k)/C(T, k), computed in whole numbers.
 
     Guarantee: if the base classifier sees k words of the text, drawn uniformly from its T positions, and the
@@ -33,7 +32,7 @@ def masked_words(p_top: ArrayLike, total_words: ArrayLike, kept_words: ArrayLike
     return given_back(np.asarray(radius, dtype=np.int64))
 
 
-def synonym_words(p_top: ArrayLike, p_second: ArrayLike, overlaps: ArrayLike) -> Any:
+def synonym_words(p_top: ArrayLike, p_second: ArrayLike, overlaps: ArrayLike) -> NumberOrArray:
     """The largest R with p_top − q > p_second + q, where q = 1 − the product of the R smallest overlaps.
 
     The last axis of ``overlaps`` holds the words of the text: for each, the smallest value over its allowed

@@ -8,12 +8,11 @@ changes at distance 0.2.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import given_back, positive, probabilities
+from unfooled.statistics.checks import NumberOrArray, given_back, positive, probabilities
 from unfooled.statistics.rounding import normal_gap
 
 
@@ -21,7 +20,7 @@ class UnsoundBoundWarning(UserWarning):
     """A number that looks like a certified radius and is not one."""
 
 
-def rsmi_theorem1_radius(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> Any:
+def rsmi_theorem1_radius(p_top: ArrayLike, p_second: ArrayLike, sigmas: ArrayLike) -> NumberOrArray:
     """1/(2σ₁)·Π_{l≥2}(1 + σ_l²)·(Φ⁻¹(p_top) − Φ⁻¹(p_second)): **unsound, promises nothing**, always warns.
 
     The last axis of ``sigmas`` holds the noise levels of the layers, first layer first.

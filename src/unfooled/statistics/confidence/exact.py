@@ -8,12 +8,11 @@ down, upper ones up.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import Floats, Integers, given_back, level, whole
+from unfooled.statistics.checks import Floats, Integers, NumberOrArray, given_back, level, whole
 
 # SciPy's inverse of the incomplete beta function is off by up to 1e-8 for large samples, the function itself
 # by 1e-11: the inverse is moved to the safe side by the smallest of these shares that the function confirms.
@@ -22,7 +21,7 @@ FORWARD = 1e-10
 ENDS = 2.0**-48  # for α^{1/n}
 
 
-def clopper_pearson_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> Any:
+def clopper_pearson_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> NumberOrArray:
     """Guarantee: whatever p is, the bound exceeds it with probability at most α.
 
     It solves P(Binomial(n, bound) ≥ successes) = α: 0 for no success, α^{1/n} for n of n.
@@ -31,7 +30,7 @@ def clopper_pearson_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> A
     return given_back(_lower(hits, trials, level("alpha", alpha)))
 
 
-def clopper_pearson_upper(successes: ArrayLike, n: ArrayLike, alpha: float) -> Any:
+def clopper_pearson_upper(successes: ArrayLike, n: ArrayLike, alpha: float) -> NumberOrArray:
     """Guarantee: whatever p is, the bound falls below it with probability at most α."""
     hits, trials = counts(successes, n)
     return given_back(_upper(hits, trials, level("alpha", alpha)))
@@ -39,7 +38,7 @@ def clopper_pearson_upper(successes: ArrayLike, n: ArrayLike, alpha: float) -> A
 
 def two_class_bounds(
     top_count: ArrayLike, other_counts: ArrayLike, n: ArrayLike, alpha: float
-) -> tuple[Any, Any]:
+) -> tuple[NumberOrArray, NumberOrArray]:
     """A lower bound for the predicted class and an upper bound for every other one, α/2 each.
 
     ``other_counts`` is the largest count among the other classes, or, with one axis more than ``top_count``,

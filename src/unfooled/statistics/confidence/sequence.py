@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import Floats, Integers, given_back, level
+from unfooled.statistics.checks import Floats, Integers, NumberOrArray, given_back, level
 from unfooled.statistics.confidence.exact import counts
 
 PRIOR = (1.0, 0.5)  # of successes and failures
 FARTHEST = 700.0  # of log-odds: p and 1 − p are still doubles
 
 
-def sequence_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> Any:
+def sequence_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> NumberOrArray:
     """Guarantee: the probability that the bound exceeds p at *any* n is at most α.
 
     So the sampling may stop whenever it suits, and the largest bound seen so far is one too.
@@ -33,7 +32,7 @@ def sequence_lower(successes: ArrayLike, n: ArrayLike, alpha: float) -> Any:
     return given_back(np.where(hits == 0, 0.0, bound))
 
 
-def sequence_upper(successes: ArrayLike, n: ArrayLike, alpha: float) -> Any:
+def sequence_upper(successes: ArrayLike, n: ArrayLike, alpha: float) -> NumberOrArray:
     """Guarantee: the probability that the bound falls below p at *any* n is at most α."""
     hits, trials = counts(successes, n)
     odds = _lowest_odds(trials - hits, hits, level("alpha", alpha))

@@ -12,12 +12,11 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import Floats, Integers, given_back, level, whole
+from unfooled.statistics.checks import Floats, Integers, NumberOrArray, given_back, level, whole
 from unfooled.statistics.confidence.exact import counts
 from unfooled.statistics.confidence.sequence import PRIOR, rounding
 
@@ -77,7 +76,7 @@ class SequentialDecision:
             self.answer = Verdict(self.answers(self.successes, self.n))
         return self.answer
 
-    def answers(self, successes: ArrayLike, n: ArrayLike) -> Any:
+    def answers(self, successes: ArrayLike, n: ArrayLike) -> NumberOrArray:
         """The answer at each pair of *running totals*, as integers: many inputs, or many moments, at once."""
         from scipy.special import betainc
 
