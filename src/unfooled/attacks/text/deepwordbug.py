@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rapidfuzz.distance import Levenshtein
+
 from unfooled.attacks.attempt import Attempt, NothingToChange, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import content_words
@@ -49,7 +51,7 @@ class DeepWordBug:
             return [
                 candidate
                 for candidate in misspellings(word, attempt.rng)
-                if spent + levenshtein(word, candidate) <= self.max_distance
+                if spent + Levenshtein.distance(word, candidate) <= self.max_distance
             ]
 
         order = yield from by_unknown(attempt, words, self.unknown)
@@ -72,17 +74,4 @@ def misspellings(word: str, rng: random.Random) -> list[str]:
 
 def distance(original: Document, changed: Document) -> int:
     """Levenshtein distance word by word: at least that of the whole texts."""
-    return sum(levenshtein(change.before, change.after) for change in changed.changes_from(original))
-
-
-def levenshtein(before: str, after: str) -> int:
-    """Insertions, deletions and substitutions of characters that lead from one to the other."""
-    row = list(range(len(after) + 1))
-    for number, letter in enumerate(before, start=1):
-        diagonal, row[0] = row[0], number
-        for place, other in enumerate(after, start=1):
-            diagonal, row[place] = (
-                row[place],
-                min(row[place] + 1, row[place - 1] + 1, diagonal + (letter != other)),
-            )
-    return row[-1]
+    return sum(Levenshtein.distance(change.before, change.after) for change in changed.changes_from(original))
