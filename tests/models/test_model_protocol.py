@@ -189,15 +189,14 @@ def test_fresh_noise_has_the_stated_size() -> None:
 MAY_NAME_TEXTS = {
     "models/__init__.py",
     "models/text.py",
+    "models/open_text.py",
     "models/ids.py",
     "certificates/token_ids.py",
     "predictors/smoothing/certified_masked.py",
     "predictors/smoothing/word_tokens.py",
     "api/load.py",
-    "training/fit.py",
-    "benchmarks/check.py",
 }
-"""The kind itself, what works on words and token ids, and where an encoder is opened."""
+"""The kind itself, what works on words and token ids, and ``wrap``, which takes a Hugging Face model."""
 
 
 def test_only_what_works_on_words_names_the_text_kind() -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 REPORT = "representations.json"
 
-Texts = tuple[str, ...]
-States = Mapping[Texts, list[Array]]
+TextOrPair = tuple[str, ...]
+States = Mapping[TextOrPair, list[Array]]
 """By text (or both texts of a pair): one vector a layer."""
 
 
@@ -141,11 +141,11 @@ def _read(
     return found
 
 
-def _texts(attack: Attacked) -> list[Texts]:
+def _texts(attack: Attacked) -> list[TextOrPair]:
     return [text for one in attack.successes for text in (one.original, one.perturbed or ())]
 
 
-def _states_of(classifier: Classifier, texts: Sequence[Texts]) -> tuple[States, str]:
+def _states_of(classifier: Classifier, texts: Sequence[TextOrPair]) -> tuple[States, str]:
     """The state of every text after every layer, and which state it is; equal texts are computed once."""
     from unfooled.models import as_text
 
@@ -208,8 +208,8 @@ def _by_layer(inputs: Sequence[Sequence[Array]]) -> list[Array]:
 def _map(found: Sequence[Attacked], states: States, kind: str) -> dict[str, object]:
     """The last states in the plane where the clean ones vary most."""
     points: list[dict[str, object]] = []
-    texts: list[Texts] = []
-    seen: set[Texts] = set()
+    texts: list[TextOrPair] = []
+    seen: set[TextOrPair] = set()
     for attack in found:
         for one in attack.successes:
             about = {"row": one.row, "label": _label(one, attack.labels)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 Update = Callable[[int], None]
-Progress = Callable[[str, int], AbstractContextManager[Update]]
+Bar = Callable[[str, int], AbstractContextManager[Update]]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unfooled.assets import cache, digest
 from unfooled.assets.cache import Verification
-from unfooled.assets.download_bar import Progress, shown
+from unfooled.assets.download_bar import Bar, shown
 from unfooled.assets.manifest import Asset, Manifest, Source, default_manifest
 from unfooled.errors import AssetError
 
@@ -41,7 +41,7 @@ def verify(name: str, *, manifest: Manifest | None = None) -> Verification:
 def get(
     name: str,
     *,
-    progress: Progress = shown,
+    progress: Bar = shown,
     force: bool = False,
     manifest: Manifest | None = None,
 ) -> Path:
@@ -73,7 +73,7 @@ def get(
     )
 
 
-def _from_source(asset: Asset, source: Source, work: Path, progress: Progress) -> Path:
+def _from_source(asset: Asset, source: Source, work: Path, progress: Bar) -> Path:
     """A folder with the asset's files, all checked, taken from one source."""
     from unfooled.assets import archive, sources
 

@@ -26,7 +26,7 @@ from unfooled.errors import UsageError
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
 
-Kind = Literal["train", "attack", "certify", "repeat", "representations"]
+CellKind = Literal["train", "attack", "certify", "repeat", "representations"]
 Part = AttackPlan | CertificatePlan | RepeatPlan | RepresentationsPlan
 
 
@@ -35,7 +35,7 @@ class Cell:
     """One piece of work whose result is a file in a run folder."""
 
     name: str
-    kind: Kind
+    kind: CellKind
     task: str
     defence: str
     """The model of the plan: the name of its defence, with the values of a grid."""
@@ -138,7 +138,7 @@ _PLACES = {
 
 
 def _of_model(
-    model: Cell, kind: Kind, part: Part, predictor: Mapping[str, object], attacks: list[str] | None = None
+    model: Cell, kind: CellKind, part: Part, predictor: Mapping[str, object], attacks: list[str] | None = None
 ) -> Cell:
     what = getattr(part, "name", None)
     folder, file = _PLACES[kind]

@@ -16,7 +16,7 @@ from unfooled.errors import AssetError
 from unfooled.records.metric import METRICS, Truth
 
 Kind = Literal["single", "pair", "qa", "image"]
-Reader = Callable[[Path], Splits]
+ReadRows = Callable[[Path], Splits]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Task:
     """How answers are scored, by name (see :data:`~unfooled.records.metric.METRICS`)."""
     asset: str | Path | None = None
     """Where its rows are: the name of an asset, or the folder that a package of its own brings along."""
-    read: Reader | None = field(default=None, repr=False, compare=False)
+    read: ReadRows | None = field(default=None, repr=False, compare=False)
 
     def score(self, answer: Truth, truth: Truth) -> float:
         """How good an answer is, from 0 to 1."""

@@ -21,8 +21,8 @@ from unfooled.errors import UserError
 from unfooled.lexicon.vectors import Vectors, unit
 from unfooled.settings import setting
 
-Pair = tuple[str, str]
-Rows = NDArray[np.int64]
+WordPair = tuple[str, str]
+RowNumbers = NDArray[np.int64]
 _BLOCK = 2048
 
 
@@ -44,8 +44,8 @@ class CounterFitting:
 class _Pairs:
     """Pairs of rows with a weight each, or with the cosine they had."""
 
-    first: Rows
-    second: Rows
+    first: RowNumbers
+    second: RowNumbers
     value: NDArray[np.float32]
 
     def where(self, chosen: NDArray[np.bool_]) -> _Pairs:
@@ -54,8 +54,8 @@ class _Pairs:
 
 def counter_fit(
     vectors: Vectors,
-    synonyms: Mapping[Pair, float] | Iterable[Pair],
-    antonyms: Iterable[Pair],
+    synonyms: Mapping[WordPair, float] | Iterable[WordPair],
+    antonyms: Iterable[WordPair],
     *,
     settings: CounterFitting | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -100,13 +100,15 @@ def all_but_the_top(matrix: NDArray[np.float32], components: int) -> NDArray[np.
     return unit(rows)
 
 
-def median_cosine(vectors: Vectors, pairs: Iterable[Pair]) -> float:
+def median_cosine(vectors: Vectors, pairs: Iterable[WordPair]) -> float:
     """The median cosine of the pairs whose words both have a vector."""
     found = _cosines(vectors.matrix, _rows(vectors, dict.fromkeys(pairs, 1.0)))
     return float(np.median(found)) if len(found) else float("nan")
 
 
-def check_fit(before: Vectors, after: Vectors, synonyms: Iterable[Pair], antonyms: Iterable[Pair]) -> None:
+def check_fit(
+    before: Vectors, after: Vectors, synonyms: Iterable[WordPair], antonyms: Iterable[WordPair]
+) -> None:
     """Refuse vectors in which antonyms are no further apart than synonyms, or known opposites got closer."""
     together, apart = median_cosine(after, synonyms), median_cosine(after, antonyms)
     failures = []
@@ -142,7 +144,7 @@ def _cosines(matrix: NDArray[np.float32], pairs: _Pairs) -> NDArray[np.float32]:
     return np.asarray(np.einsum("ij,ij->i", matrix[pairs.first], matrix[pairs.second]), dtype=np.float32)
 
 
-def _rows(vectors: Vectors, weights: Mapping[Pair, float]) -> _Pairs:
+def _rows(vectors: Vectors, weights: Mapping[WordPair, float]) -> _Pairs:
     """Each pair once, the lower row first, with its largest weight; words without a vector left out."""
     found: dict[tuple[int, int], float] = {}
     for (a, b), weight in weights.items():

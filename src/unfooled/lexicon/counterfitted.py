@@ -18,7 +18,7 @@ from pathlib import Path
 from unfooled.assets import digest
 from unfooled.errors import DataError
 from unfooled.lexicon import inflection, vector_files, wordnet_files
-from unfooled.lexicon.counterfit import CounterFitting, Pair, check_fit, counter_fit
+from unfooled.lexicon.counterfit import CounterFitting, WordPair, check_fit, counter_fit
 from unfooled.lexicon.store import kept
 from unfooled.lexicon.vectors import Vectors
 
@@ -40,7 +40,7 @@ def load(
     )
 
 
-def synonym_weights(vocabulary: Collection[str]) -> dict[Pair, float]:
+def synonym_weights(vocabulary: Collection[str]) -> dict[WordPair, float]:
     """Pairs of forms of synonyms, each with the product of both words' shares of the common sense."""
     occurrences = wordnet_files.occurrences()
 
@@ -50,7 +50,7 @@ def synonym_weights(vocabulary: Collection[str]) -> dict[Pair, float]:
             total += occurrences[form] + _SMOOTHING
         return (sense.count + 1 / sense.rank) / total
 
-    weights: dict[Pair, float] = {}
+    weights: dict[WordPair, float] = {}
     for a, b in wordnet_files.synonymous_senses():
         for first, second in _forms(a.lemma, b.lemma, a.pos):
             if first in vocabulary and second in vocabulary:
@@ -59,7 +59,7 @@ def synonym_weights(vocabulary: Collection[str]) -> dict[Pair, float]:
     return weights
 
 
-def antonym_forms(vocabulary: Collection[str]) -> list[Pair]:
+def antonym_forms(vocabulary: Collection[str]) -> list[WordPair]:
     """WordNet's antonyms in all forms they share."""
     found = dict.fromkeys(
         (first, second)
@@ -70,7 +70,7 @@ def antonym_forms(vocabulary: Collection[str]) -> list[Pair]:
     return list(found)
 
 
-def ppdb_pairs(path: Path) -> Iterator[Pair]:
+def ppdb_pairs(path: Path) -> Iterator[WordPair]:
     """Pairs of single words from lines ``word1 word2`` or PPDB's own ``[POS] ||| word1 ||| word2 ||| …``."""
     try:
         with path.open(encoding="utf-8") as lines:
@@ -89,7 +89,7 @@ def ppdb_pairs(path: Path) -> Iterator[Pair]:
         raise DataError(f"{path} is not UTF-8 text. Give PPDB unpacked, as text.") from error
 
 
-def _forms(first: str, second: str, pos: str) -> set[Pair]:
+def _forms(first: str, second: str, pos: str) -> set[WordPair]:
     """The pair itself and both words in every form that both have."""
     forms, others = inflection.forms(first, pos), inflection.forms(second, pos)
     shared = {(form, others[tag]) for tag, form in forms.items() if tag in others}

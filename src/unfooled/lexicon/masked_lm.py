@@ -24,7 +24,7 @@ from unfooled.settings import build
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unfooled.lexicon.masked_lm_fit import Progress
+    from unfooled.lexicon.masked_lm_fit import OnStep
 
 _BATCH_TOKENS = 2048  # a row of short text still costs a vocabulary of probabilities
 _SHORT_WORDS = frozenset({"a", "i"})
@@ -115,7 +115,7 @@ def fit_masked_lm(
     *,
     encoder: str | Path | None = None,
     device: str = "auto",
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
     **settings: Any,
 ) -> MaskedLM:
     """The masked language model of these texts: from the cache, else fitted now (minutes) and cached.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 VERSION = 2
 """Part of the cache key: raise it when the same texts and settings give another model."""
 
-Progress = Callable[[int, int], None]
+OnStep = Callable[[int, int], None]
 """Called with the steps done and the steps in all."""
 
 _WARM_UP = 0.06
@@ -68,7 +68,7 @@ def fit(
     encoder: Path,
     *,
     device: str = "auto",
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> tuple[Any, Any]:
     """The fitted model and its tokenizer; the same on the same machine for the same arguments."""
     import torch

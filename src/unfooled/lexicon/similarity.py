@@ -25,7 +25,7 @@ from unfooled.hub.devices import device_named
 from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer
 from unfooled.lexicon.recent import Recent
 
-Floats = NDArray[np.float32]
+SentenceVectors = NDArray[np.float32]
 EncoderName = Literal["minilm", "use"]
 
 THRESHOLDS: dict[str, dict[str, float]] = {
@@ -42,7 +42,7 @@ _MAX_TOKENS = 256  # what minilm was trained with
 class SentenceEncoder(Protocol):
     """Anything that turns texts into rows of length one."""
 
-    def embed(self, texts: Sequence[str]) -> Floats: ...
+    def embed(self, texts: Sequence[str]) -> SentenceVectors: ...
 
 
 class MeanPooled:
@@ -57,7 +57,7 @@ class MeanPooled:
         self._model: Any = open_model("AutoModel", folder).to(self._device).eval()
         self._max_tokens = min(_MAX_TOKENS, longest_input(self._model, self._tokenizer))
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> SentenceVectors:
         import torch
 
         found = self._tokenizer(
@@ -77,7 +77,7 @@ class MeanPooled:
                 weights = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
                 sums.index_add_(0, owners[batch], (states * weights).sum(1).cpu())
                 tokens.index_add_(0, owners[batch], weights.sum(1).cpu())
-        vectors: Floats = torch.nn.functional.normalize(sums / tokens, dim=-1).numpy()
+        vectors: SentenceVectors = torch.nn.functional.normalize(sums / tokens, dim=-1).numpy()
         return vectors
 
 
@@ -93,14 +93,14 @@ class SentenceSimilarity:
     ) -> None:
         self.name = name
         self._encoder = encoder
-        self._recent: Recent[Floats] = Recent(cached_texts)
+        self._recent: Recent[SentenceVectors] = Recent(cached_texts)
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """1 − angle/π for each pair: 1 for equal texts, ½ for unrelated ones, 0 for opposite vectors."""
         vectors = self._vectors([text for pair in pairs for text in pair])
         return [_angular(vectors[first], vectors[second]) for first, second in pairs]
 
-    def _vectors(self, texts: Sequence[str]) -> dict[str, Floats]:
+    def _vectors(self, texts: Sequence[str]) -> dict[str, SentenceVectors]:
         found = {text: self._recent.get(text) for text in dict.fromkeys(texts)}
         missing = [text for text, vector in found.items() if vector is None]
         vectors = {text: vector for text, vector in found.items() if vector is not None}
@@ -155,7 +155,7 @@ def windows(
     return original[first:last], changed[first : last + end_changed - end_original]
 
 
-def _angular(first: Floats, second: Floats) -> float:
+def _angular(first: SentenceVectors, second: SentenceVectors) -> float:
     # Kahan's form of the angle: exact for equal vectors, where arccos(cos) loses half its digits.
     apart, together = np.linalg.norm(first - second), np.linalg.norm(first + second)
     return 1.0 - 2.0 * math.atan2(float(apart), float(together)) / math.pi

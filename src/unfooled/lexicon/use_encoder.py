@@ -23,7 +23,7 @@ _BATCH_TOKENS = 512
 _MAX_TOKENS = 512
 _FIRST, _LAST = 1, 2  # ids of <s> and </s>
 
-Floats = NDArray[np.float32]
+Floats32 = NDArray[np.float32]
 
 
 class UseEncoder:
@@ -45,14 +45,14 @@ class UseEncoder:
         self._table = np.stack(blocks, axis=1).reshape(-1, blocks[0].shape[1])
         self._eps = float(self._weights["eps"])
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> Floats32:
         rows = [[_FIRST, *ids[: _MAX_TOKENS - 2], _LAST] for ids in self._tokenizer.encode(list(texts))]
         vectors = np.empty((len(rows), self._weights["d3"].shape[1]), np.float32)
         for batch in length_sorted_chunks([len(row) for row in rows], _BATCH_TOKENS):
             vectors[batch] = self._forward([rows[index] for index in batch])
         return vectors
 
-    def _forward(self, rows: Sequence[Sequence[int]]) -> Floats:
+    def _forward(self, rows: Sequence[Sequence[int]]) -> Floats32:
         lengths = np.array([len(row) for row in rows])
         ids = np.zeros((len(rows), lengths.max()), np.int64)
         for row, line in zip(ids, rows, strict=True):
@@ -79,7 +79,7 @@ class UseEncoder:
         summed = (joined * inside).sum(axis=1) @ weights["cnn_W"] + lengths[:, None] * weights["cnn_b"]
         return self._averaged(np.asarray(summed / np.sqrt(lengths)[:, None], np.float32))
 
-    def _averaged(self, mean: Floats) -> Floats:
+    def _averaged(self, mean: Floats32) -> Floats32:
         """The deep averaging network and the length-one output."""
         weights = self._weights
         first = np.maximum(mean @ weights["d0"], 0)
@@ -88,13 +88,13 @@ class UseEncoder:
         result = np.tanh(second @ weights["p3"] + third @ weights["d3"])
         return result / np.linalg.norm(result, axis=1, keepdims=True)
 
-    def _normalised(self, values: Floats, gain: Floats, shift: Floats) -> Floats:
+    def _normalised(self, values: Floats32, gain: Floats32, shift: Floats32) -> Floats32:
         centred = values - values.mean(axis=-1, keepdims=True)
         variance = np.square(centred).mean(axis=-1, keepdims=True)
         return centred / np.sqrt(variance + self._eps) * gain + shift
 
 
-def _windows(values: Floats, size: int, left: int) -> Floats:
+def _windows(values: Floats32, size: int, left: int) -> Floats32:
     """Each token beside its neighbours: ``(rows, tokens, size * width)``, zeros past the ends."""
     padded = np.pad(values, ((0, 0), (left, size - 1 - left), (0, 0)))
     tokens = values.shape[1]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unfooled import assets
 from unfooled.errors import UsageError
 
-Neighbours = tuple[tuple[str, float], ...]
+NearWords = tuple[tuple[str, float], ...]
 _NAMES = ("counter-fitted", "glove", "glove-50d")
 _BLOCK = 1024  # words whose cosines to the whole vocabulary are held at once
 
@@ -49,7 +49,7 @@ class Vectors:
         for number, word in enumerate(self.words):
             self._row.setdefault(word.lower(), number)
         self._memo: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
-        self._answers: dict[tuple[str, int, float], Neighbours] = {}
+        self._answers: dict[tuple[str, int, float], NearWords] = {}
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and word.lower() in self._row
@@ -68,7 +68,7 @@ class Vectors:
             return None
         return float(np.clip(self.matrix[first] @ self.matrix[second], -1.0, 1.0))
 
-    def neighbours(self, word: str, count: int = 50, min_cosine: float = 0.0) -> Neighbours:
+    def neighbours(self, word: str, count: int = 50, min_cosine: float = 0.0) -> NearWords:
         """The ``count`` nearest other words with a cosine of at least ``min_cosine``, nearest first."""
         key = (word, count, min_cosine)
         if key not in self._answers:
@@ -77,7 +77,7 @@ class Vectors:
 
     def neighbour_table(
         self, words: Iterable[str], count: int = 50, min_cosine: float = 0.0
-    ) -> dict[str, Neighbours]:
+    ) -> dict[str, NearWords]:
         """The neighbours of many words at once; a word without a vector has none."""
         if count < 1:
             raise UsageError(f"count must be at least 1, got {count}.")
@@ -105,7 +105,7 @@ class Vectors:
         memo = self._memo.get(row)
         return memo if memo is not None and len(memo[0]) >= min(count, len(self) - 1) else None
 
-    def _listed(self, row: int, count: int, min_cosine: float) -> Neighbours:
+    def _listed(self, row: int, count: int, min_cosine: float) -> NearWords:
         known = self._known(row, count)
         assert known is not None
         near, cosines = known[0][:count], known[1][:count]

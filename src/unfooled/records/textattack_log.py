@@ -18,8 +18,8 @@ from typing import Literal, get_args
 from unfooled.files import JsonObject
 from unfooled.statistics.intervals import rate
 
-Result = Literal["Successful", "Failed", "Skipped"]
-RESULTS: tuple[str, ...] = get_args(Result)
+LoggedResult = Literal["Successful", "Failed", "Skipped"]
+RESULTS: tuple[str, ...] = get_args(LoggedResult)
 LARGEST_COMPARISON = 1_000_000
 
 # For comparing texts that others tokenised: punctuation marks count as words of their own.
@@ -51,7 +51,7 @@ class TextAttackRow:
     perturbed_output: str
     truth: str
     queries: int
-    result: Result
+    result: LoggedResult
     edits: tuple[WordEdit, ...]
 
 
@@ -66,7 +66,7 @@ class TextAttackResults:
     def name(self) -> str:
         return Path(self.file).stem
 
-    def count(self, result: Result) -> int:
+    def count(self, result: LoggedResult) -> int:
         return sum(row.result == result for row in self.rows)
 
     def summary(self) -> JsonObject:

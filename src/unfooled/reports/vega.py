@@ -7,31 +7,35 @@ from collections.abc import Sequence
 from unfooled.files import JsonObject
 from unfooled.reports.charts import Axis, Chart, Lines, Scatter, Values
 
-Spec = JsonObject
-LEGEND: Spec = {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260, "symbolOpacity": 1}
+VegaSpec = JsonObject
+LEGEND: VegaSpec = {"title": None, "orient": "bottom", "columns": 2, "labelLimit": 260, "symbolOpacity": 1}
 NUMBER, SHARE = ".4~g", ".1%"
 
 
-def spec(chart: Chart) -> Spec:
+def spec(chart: Chart) -> VegaSpec:
     """The specification of a chart."""
     if isinstance(chart, Lines):
         return _lines(chart)
     return _values(chart) if isinstance(chart, Values) else _scatter(chart)
 
 
-def _lines(chart: Lines) -> Spec:
+def _lines(chart: Lines) -> VegaSpec:
     rows = []
     for one in chart.series:
         for number, (at, value) in enumerate(one.points):
-            row: Spec = {"x": chart.x.names[int(at)] if chart.x.names else at, "y": value, "series": one.name}
+            row: VegaSpec = {
+                "x": chart.x.names[int(at)] if chart.x.names else at,
+                "y": value,
+                "series": one.name,
+            }
             if one.band:
                 row["low"], row["high"] = one.band[number]
             rows.append(row)
     names, across = list(chart.x.names), chart.x.title or chart.over
     if names:
-        x: Spec = {"field": "x", "type": "ordinal", "title": chart.x.title or None, "sort": names}
+        x: VegaSpec = {"field": "x", "type": "ordinal", "title": chart.x.title or None, "sort": names}
         x["axis"] = {"labelAngle": -40 if len(names) > 4 else 0}
-        shown: Spec = {"field": "x", "type": "ordinal", "title": across}
+        shown: VegaSpec = {"field": "x", "type": "ordinal", "title": across}
     else:
         x = _numbers("x", Axis(across)) | {"axis": {"tickMinStep": chart.x.least}}
         del x["scale"]
@@ -42,7 +46,7 @@ def _lines(chart: Lines) -> Spec:
         shown,
         _told("y", chart.y.title or chart.title, form),
     ]
-    layers: list[Spec] = []
+    layers: list[VegaSpec] = []
     if any(one.band for one in chart.series):
         tooltip += _ends(form)
         step = {"interpolate": "step-before"} if chart.steps else {}
@@ -63,7 +67,7 @@ def _lines(chart: Lines) -> Spec:
     return _layered(rows, layers, height=230)
 
 
-def _values(chart: Values) -> Spec:
+def _values(chart: Values) -> VegaSpec:
     table = [
         {"label": one.label, "value": one.value, "low": one.low, "high": one.high, "slot": str(one.slot)}
         for one in chart.rows
@@ -72,14 +76,14 @@ def _values(chart: Values) -> Spec:
         {"label": one.label, "mark": mark, "slot": str(one.slot)} for one in chart.rows for mark in one.marks
     ]
     order = [one.label for one in chart.rows]
-    y: Spec = {"field": "label", "type": "nominal", "sort": order, "title": None, "axis": {}}
+    y: VegaSpec = {"field": "label", "type": "nominal", "sort": order, "title": None, "axis": {}}
     x, form = _numbers("value", chart.x), SHARE if chart.x.percent else NUMBER
     tooltip = [
         {"field": "label", "type": "nominal", "title": "Which"},
         _told("value", chart.x.title, form),
     ]
     colour = {"field": "slot", "type": "nominal", "legend": None}
-    layers: list[Spec] = []
+    layers: list[VegaSpec] = []
     if ticks:
         layers.append(
             {
@@ -106,10 +110,10 @@ def _values(chart: Values) -> Spec:
     return _layered(table, layers, height=26 * len(chart.rows))
 
 
-def _scatter(chart: Scatter) -> Spec:
+def _scatter(chart: Scatter) -> VegaSpec:
     rows = []
     for one in chart.points:
-        row: Spec = {"label": one.label, "x": one.x, "y": one.y}
+        row: VegaSpec = {"label": one.label, "x": one.x, "y": one.y}
         if one.across:
             row["x1"], row["x2"] = one.across
         if one.up:
@@ -122,13 +126,13 @@ def _scatter(chart: Scatter) -> Spec:
         _told("y", chart.y.title, SHARE if chart.y.percent else f",{NUMBER}"),
     ]
     colour = _colour("label")
-    layers: list[Spec] = []
+    layers: list[VegaSpec] = []
     if any("y1" in row for row in rows):
         layers.append(_whisker({"y": {**y, "field": "y1"}, "y2": {"field": "y2"}, "x": x}, "y1", colour))
     if any("x1" in row for row in rows):
         layers.append(_whisker({"x": {**x, "field": "x1"}, "x2": {"field": "x2"}, "y": y}, "x1", colour))
     size, opacity = (80, 0.9) if chart.named else (28, 0.6)
-    points: Spec = {
+    points: VegaSpec = {
         "mark": {"type": "point", "filled": True, "size": size, "opacity": opacity},
         "encoding": {"x": x, "y": y, "color": colour, "tooltip": tooltip},
     }
@@ -139,9 +143,9 @@ def _scatter(chart: Scatter) -> Spec:
     return _layered(rows, [*layers, points], height=280)
 
 
-def _numbers(field: str, axis: Axis) -> Spec:
+def _numbers(field: str, axis: Axis) -> VegaSpec:
     """The encoding of an axis of numbers."""
-    found: Spec = {"field": field, "type": "quantitative", "title": axis.title}
+    found: VegaSpec = {"field": field, "type": "quantitative", "title": axis.title}
     found["axis"] = {"format": ".0%"} if axis.percent else {}
     found["scale"] = {"zero": axis.zero}
     if axis.log:
@@ -150,16 +154,16 @@ def _numbers(field: str, axis: Axis) -> Spec:
     return found
 
 
-def _told(field: str, title: str, form: str) -> Spec:
+def _told(field: str, title: str, form: str) -> VegaSpec:
     """One line of a tooltip."""
     return {"field": field, "type": "quantitative", "title": title, "format": form}
 
 
-def _ends(form: str) -> list[Spec]:
+def _ends(form: str) -> list[VegaSpec]:
     return [_told("low", "95 % from", form), _told("high", "to", form)]
 
 
-def _whisker(along: Spec, field: str, colour: Spec) -> Spec:
+def _whisker(along: VegaSpec, field: str, colour: VegaSpec) -> VegaSpec:
     return {
         "transform": [{"filter": f"isValid(datum.{field})"}],
         "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.7},
@@ -167,20 +171,20 @@ def _whisker(along: Spec, field: str, colour: Spec) -> Spec:
     }
 
 
-def _colour(field: str) -> Spec:
+def _colour(field: str) -> VegaSpec:
     return {"field": field, "type": "nominal", "legend": LEGEND}
 
 
-def _pick(field: str) -> Spec:
+def _pick(field: str) -> VegaSpec:
     """Clicking the legend picks a series."""
     return {"params": [{"name": "picked", "select": {"type": "point", "fields": [field]}, "bind": "legend"}]}
 
 
-def _picked(full: float) -> Spec:
+def _picked(full: float) -> VegaSpec:
     return {"condition": {"param": "picked", "value": full}, "value": 0.15}
 
 
-def _layered(rows: Sequence[Spec], layers: Sequence[Spec], *, height: int) -> Spec:
+def _layered(rows: Sequence[VegaSpec], layers: Sequence[VegaSpec], *, height: int) -> VegaSpec:
     return {
         "data": {"values": list(rows)},
         "width": "container",

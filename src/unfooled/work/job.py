@@ -19,10 +19,10 @@ from unfooled.storage.journal import TEMPORARY, Journal, Key
 from unfooled.storage.kept import Kept, kept_records
 from unfooled.work.executor import Executor, Piece, Spec
 
-Item = TypeVar("Item")
+ItemT = TypeVar("ItemT")
 Made = TypeVar("Made", covariant=True)
 R = TypeVar("R")
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 Record = JsonMapping
 
 
@@ -38,13 +38,13 @@ class Items(Protocol[Made]):
 
 
 @dataclass(frozen=True)
-class Job(Generic[Item]):
+class Job(Generic[ItemT]):
     """What is to be done: one record per item."""
 
-    items: Items[Item]
-    key: Callable[[Item], Key]
+    items: Items[ItemT]
+    key: Callable[[ItemT], Key]
     """Under which the journal keeps the record: everything that the record depends on."""
-    name: Callable[[Item], str]
+    name: Callable[[ItemT], str]
     """Which item it is, in messages."""
     settled: Sequence[tuple[Key, Record]] = ()
     """Records that need no work, for instance of rows that cannot be read; they come after the items."""
@@ -68,10 +68,10 @@ class Job(Generic[Item]):
         spec: Spec,
         *,
         decode: Callable[[Record], R],
-        report: Callable[[Kept[R]], Result],
+        report: Callable[[Kept[R]], ResultT],
         take: Callable[[Record], None] = lambda _: None,
         tell: Callable[[], None] = lambda: None,
-    ) -> Result:
+    ) -> ResultT:
         """Do what is left, and report.
 
         ``report`` gets all records, decoded when they are read; it is also called when Ctrl-C or a user error

@@ -15,7 +15,7 @@ from unfooled.words.document import Document
 Candidates = Callable[[Document, int], Steps[Sequence[str]]]
 """Called with the text so far and a word number; gives the words that may stand there."""
 
-Table = dict[int, Sequence[str]]
+WordLists = dict[int, Sequence[str]]
 """Candidates by word number, where they do not depend on the text around the word."""
 
 
@@ -30,7 +30,7 @@ def content_words(attempt: Attempt) -> list[int]:
 
 def candidate_table(
     attempt: Attempt, numbers: Iterable[int], look_up: Callable[[str], Sequence[str]]
-) -> Table:
+) -> WordLists:
     """The candidates of each word; there is nothing to attack if no word has any."""
     table = {number: look_up(attempt.original.words[number]) for number in numbers}
     if not any(table.values()):
@@ -67,7 +67,7 @@ class Neighbours:
         None, "File of paraphrases that the counter-fitted vectors are fitted to as well"
     )
 
-    def neighbours(self, attempt: Attempt, numbers: Iterable[int]) -> Table:
+    def neighbours(self, attempt: Attempt, numbers: Iterable[int]) -> WordLists:
         """The candidates of these words."""
         near = nearest(self.vectors, self.candidates, self.min_cosine, ppdb=self.ppdb)
         return candidate_table(attempt, numbers, near)

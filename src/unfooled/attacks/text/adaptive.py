@@ -24,7 +24,7 @@ from unfooled.attacks.parts.constraints import KeepsMeaning
 from unfooled.settings import setting
 from unfooled.words.document import Document
 
-Pair = tuple[int, str]
+Replacement = tuple[int, str]
 """A word number and what is to stand there."""
 
 
@@ -58,7 +58,7 @@ class Adaptive(Neighbours, KeepsMeaning):
         current, score, changed = attempt.original, attempt.goal.score(start), set[int]()
         while len(changed) < attempt.max_changes:
             gradients = yield from attempt.gradients(current, attempt.example.label, draws=self.draws)
-            gains: dict[Pair, float] = {}
+            gains: dict[Replacement, float] = {}
             for number in table.keys() - changed:
                 slope = gradients.of_span(*current.span(number))
                 here = vectors[current.words[number].casefold()]
@@ -76,7 +76,7 @@ class Adaptive(Neighbours, KeepsMeaning):
         return next((trial.document for trial in trials if trial.reached), None)
 
     def _step(
-        self, attempt: Attempt, current: Document, score: float, promising: Sequence[Pair]
+        self, attempt: Attempt, current: Document, score: float, promising: Sequence[Replacement]
     ) -> Steps[Document | Measured | None]:
         """The document that made the victim fail; else the substitution that helps most; else None."""
         for first in range(0, (1 + self.patience) * self.tried, self.tried):
@@ -91,7 +91,9 @@ class Adaptive(Neighbours, KeepsMeaning):
                 return measured[0]
         return None
 
-    def _measure(self, attempt: Attempt, current: Document, pairs: Sequence[Pair]) -> Steps[list[Measured]]:
+    def _measure(
+        self, attempt: Attempt, current: Document, pairs: Sequence[Replacement]
+    ) -> Steps[list[Measured]]:
         """The mean probabilities of the substitutions that the constraints allow."""
         constraints = self.constraints()
         allowed: list[tuple[int, Document]] = []

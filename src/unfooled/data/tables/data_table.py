@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-Record = dict[str, Any]
+Cells = dict[str, Any]
 
 
 @dataclass
@@ -14,7 +14,7 @@ class DataTable:
 
     name: str
     columns: list[str]
-    rows: list[tuple[int, Record]]
+    rows: list[tuple[int, Cells]]
     unit: str = "line"
     class_names: dict[str, list[str]] = field(default_factory=dict)
     """Names of integer labels, for columns whose format carries them (Hugging Face)."""

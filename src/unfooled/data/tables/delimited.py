@@ -11,7 +11,7 @@ import csv
 import io
 import re
 
-from unfooled.data.tables.data_table import DataTable, Record
+from unfooled.data.tables.data_table import Cells, DataTable
 from unfooled.errors import DataError
 
 csv.field_size_limit(2**31 - 1)
@@ -45,7 +45,7 @@ def read_tsv(name: str, text: str) -> DataTable:
 def _read_quoted(name: str, text: str, separator: str) -> DataTable:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] | None = None
-    rows: list[tuple[int, Record]] = []
+    rows: list[tuple[int, Cells]] = []
     line = 1
     try:
         for cells in reader:

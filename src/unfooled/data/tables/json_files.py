@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from unfooled.data.tables.data_table import DataTable, Record
+from unfooled.data.tables.data_table import Cells, DataTable
 from unfooled.errors import DataError
 
 
 def read_jsonl(name: str, text: str) -> DataTable:
-    rows: list[tuple[int, Record]] = []
+    rows: list[tuple[int, Cells]] = []
     for line, content in enumerate(_lines(text), start=1):
         if content.strip():
             try:
@@ -52,7 +52,7 @@ def _lines(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _object(where: str, value: Any) -> Record:
+def _object(where: str, value: Any) -> Cells:
     if not isinstance(value, dict):
         raise DataError(
             f"{where}: found {type(value).__name__} where an object is needed."
@@ -61,5 +61,5 @@ def _object(where: str, value: Any) -> Record:
     return value
 
 
-def _columns(rows: list[tuple[int, Record]]) -> list[str]:
+def _columns(rows: list[tuple[int, Cells]]) -> list[str]:
     return list(dict.fromkeys(column for _, record in rows for column in record))

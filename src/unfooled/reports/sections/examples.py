@@ -44,14 +44,13 @@ OUTCOMES = {
 }
 """What can become of a text, in words."""
 
-Record = JsonObject
-Key = tuple[str, ...]
+Line = JsonObject
 
 
 def content(data: Evidence) -> Content:
     if not data.attacked and not data.certified:
         return None
-    texts: dict[Key, Record] = {}
+    texts: dict[tuple[str, ...], Line] = {}
     for number, model in enumerate(data.models):
         for key, truth, row, record in _records(model):
             item = texts.setdefault(
@@ -82,7 +81,7 @@ def content(data: Evidence) -> Content:
     }
 
 
-def _records(model: ModelEvidence) -> Iterator[tuple[Key, str | None, int | None, Record]]:
+def _records(model: ModelEvidence) -> Iterator[tuple[tuple[str, ...], str | None, int | None, Line]]:
     """(text or texts, truth, row, what became of it)."""
     for attack in model.attacks:
         for outcome in attack.outcomes:
@@ -101,9 +100,9 @@ def _label(attack: Attack, number: int | None) -> str | None:
     return None if number is None or not 0 <= number < len(attack.labels) else str(attack.labels[number])
 
 
-def _attacked(attack: Attack, outcome: Outcome) -> Record:
+def _attacked(attack: Attack, outcome: Outcome) -> Line:
     name = {"success": "fooled" if outcome.verified else "once", "failed": "held"}
-    record: Record = {
+    record: Line = {
         "way": attack.name,
         "outcome": name.get(outcome.status, outcome.status),
         "before": _label(attack, outcome.first_label),
@@ -129,11 +128,11 @@ def _attacked(attack: Attack, outcome: Outcome) -> Record:
     return record
 
 
-def _proved(found: Certified, certificate: Certificate) -> Record:
+def _proved(found: Certified, certificate: Certificate) -> Line:
     outcome = certificate.status
     if outcome == "certified" and certificate.correct is not True:
         outcome = "certified-unknown" if certificate.correct is None else "certified-wrong"
-    record: Record = {
+    record: Line = {
         "way": f"certificate, {found.threat}",
         "outcome": outcome,
         "sentence": visible(certificate.sentence or certificate.message),
@@ -145,8 +144,8 @@ def _proved(found: Certified, certificate: Certificate) -> Record:
     return record
 
 
-def _predicted(sample: Sample) -> Record:
-    record: Record = {"way": "clean text", "outcome": sample.outcome, "before": sample.label}
+def _predicted(sample: Sample) -> Line:
+    record: Line = {"way": "clean text", "outcome": sample.outcome, "before": sample.label}
     if sample.votes:
         record["votes"] = [dict(stage) for stage in sample.votes]
     if sample.masked:
@@ -158,7 +157,7 @@ def _predicted(sample: Sample) -> Record:
     return record
 
 
-def _listed(data: Evidence) -> Iterator[Record]:
+def _listed(data: Evidence) -> Iterator[Line]:
     """Some successes of every attack, with what changed marked, for pages without a script."""
     attacks = [(model, one) for model in data.models for one in model.attacks]
     each = max(1, MAX_LISTED // max(1, len(attacks)))
