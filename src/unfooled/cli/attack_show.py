@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from unfooled.cli.console import err, out, print_json
+from unfooled.cli.console import err, out, print_json, print_settings, rate
 from unfooled.files import JsonMapping
 from unfooled.untrusted import printable
 
@@ -38,16 +38,10 @@ def list_recipes(as_json: bool) -> None:
                 ]
             }
         )
-    from rich.table import Table
-
     for name, cls in RECIPES.items():
         access = ", white box" if "gradients" in cls.needs else ""
         out.print(f"[bold]{name}[/]  ({cls.goal}{access})  {cls.paper}", soft_wrap=True, markup=True)
-        table = Table(box=None, show_header=False, padding=(0, 2))
-        for info in describe_settings(cls):
-            table.add_row(info.name, "" if info.default is None else str(info.default), info.help)
-        if table.row_count:
-            out.print(table)
+        print_settings(cls)
 
 
 def show_report(report: AttackReport) -> None:
@@ -168,13 +162,6 @@ def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> 
             position = change.end
         shown.append(_shortened(text[position:], first=position == 0, last=True))
     return shown
-
-
-def rate(value: JsonMapping) -> str:
-    if value["value"] is None:
-        return "–      (no such input)"
-    low, high = value["interval"]
-    return f"{value['value']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {value['count']} of {value['n']})"
 
 
 def mean(value: JsonMapping, digits: int) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from unfooled.certificates.threats import rounded_down
-from unfooled.cli.console import err, out
+from unfooled.cli.console import err, out, rate
 from unfooled.files import JsonObject
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def show_report(report: CertificateReport) -> None:
         markup=False,
         soft_wrap=True,
     )
-    _line(name, _rate(summary["certified_accuracy"]))
-    _line("abstained", _rate(summary["abstention"]))
+    _line(name, rate(summary["certified_accuracy"]))
+    _line("abstained", rate(summary["abstention"]))
     if counts["refused"]:
         _line("refused", str(counts["refused"]))
     average = summary["average_radius"]["value"]
@@ -96,19 +96,19 @@ def show_report(report: CertificateReport) -> None:
     for bound, value in list(summary["by_bound"].items())[1:]:
         _line(f"  by {bound}", rounded_down(value))
     if "asked" in summary:
-        _line(f"radius ≥ {summary['asked']['radius']}", _rate(summary["asked"]))
+        _line(f"radius ≥ {summary['asked']['radius']}", rate(summary["asked"]))
     if "words_covered" in summary:
         words = summary["words_covered"]
         _line(
             "words covered",
-            f"{words['mean']:.2f} on average; {_rate(words['at_least_one'])} at least one, by listed "
+            f"{words['mean']:.2f} on average; {rate(words['at_least_one'])} at least one, by listed "
             "substitutes with as many tokens (others are not covered)",
         )
     if "obstinacy" in summary and summary["obstinacy"]["texts"]["n"]:
         found = summary["obstinacy"]
         _line(
             "ignores antonyms",
-            f"{_rate(found['texts'])}: {found['antonyms_inside']} of {found['antonyms_considered']} antonyms "
+            f"{rate(found['texts'])}: {found['antonyms_inside']} of {found['antonyms_considered']} antonyms "
             "lie inside",
         )
     _line("draws per input", f"{summary['samples']['value']:,.0f}, {summary['seconds']:.1f} s in all")
@@ -126,13 +126,6 @@ def _curve(curve: list[JsonObject], name: str) -> None:
     for point in curve[::step]:
         bar = "█" * round(40 * point["value"])
         out.print(f"{rounded_down(point['radius']):>10}  {point['value']:.3f} {bar}", markup=False)
-
-
-def _rate(rate: JsonObject) -> str:
-    if rate["value"] is None:
-        return "none"
-    low, high = rate["interval"]
-    return f"{rate['value']:.3f}  (95 % interval {low:.3f} to {high:.3f}, {rate['count']} of {rate['n']})"
 
 
 def _line(name: str, value: str) -> None:

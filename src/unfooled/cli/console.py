@@ -1,4 +1,4 @@
-"""What all commands share: consoles, the ``--json`` option and errors without tracebacks.
+"""What all commands share: consoles, the ``--json`` option, how rates and settings are shown.
 
 Results go to stdout, progress and messages to stderr, so that output can be piped.
 """
@@ -15,6 +15,8 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from unfooled.files import JsonMapping
+from unfooled.settings import describe_settings
 from unfooled.untrusted import printable
 
 
@@ -57,3 +59,22 @@ def _spelt(character: str) -> str:
 def command_line() -> str:
     """The command as it was given, for the record of its results."""
     return shlex.join(["unfooled", *sys.argv[1:]])
+
+
+def rate(value: JsonMapping) -> str:
+    """A proportion with its interval and how many inputs it is about."""
+    if value["value"] is None:
+        return "–      (no such input)"
+    low, high = value["interval"]
+    return f"{value['value']:.3f}  (95 % interval {low:.3f} to {high:.3f}; {value['count']} of {value['n']})"
+
+
+def print_settings(declaration: type[Any]) -> None:
+    """The settings of a defence or recipe: name, default, what it is."""
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for info in describe_settings(declaration):
+        table.add_row(info.name, "" if info.default is None else str(info.default), info.help)
+    if table.row_count:
+        out.print(table)

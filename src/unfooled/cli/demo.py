@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unfooled.cli.console import JsonOption, out, print_json
+from unfooled.cli.console import JsonOption, out, print_json, rate
 from unfooled.files import JsonObject
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ def demo(
 
 
 def _show_model(summary: JsonObject, result: DemoResult) -> None:
-    from unfooled.cli.attack_show import rate
-
     name = summary["defence"]
     low, high = summary["accuracy_interval"]
     out.print(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unfooled.cli import options
-from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.console import JsonOption, err, out, print_json, print_settings
 from unfooled.cli.declared import takes
 from unfooled.errors import UsageError
 from unfooled.records.metric import clean_score
@@ -118,17 +118,11 @@ def _list_defences(as_json: bool) -> None:
                 ]
             }
         )
-    from rich.table import Table
-
     for name, cls in DEFENCES.items():
         out.print(f"[bold]{name}[/]  {cls.summary}", markup=True)
         certifies = f"; trains for certificates against {', '.join(cls.certifies)}" if cls.certifies else ""
         out.print(f"  deployed as {cls.deployed_as}{certifies}", style="dim")
-        table = Table(box=None, show_header=False, padding=(0, 2))
-        for info in describe_settings(cls):
-            table.add_row(f"{info.name}", "" if info.default is None else str(info.default), info.help)
-        if table.row_count:
-            out.print(table)
+        print_settings(cls)
     out.print(
         "Combine defences with +, for example --defence stability+NAME. Where both have a setting, name "
         "the part: --set stability.sigma=0.2",

@@ -5,10 +5,12 @@ Tight: for every pair of probabilities there is a base classifier whose answer c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.checks import NumberOrArray, given_back, positive, probabilities, real
+from unfooled.statistics.checks import Floats, NumberOrArray, given_back, positive, probabilities, real
 from unfooled.statistics.rounding import SLACK, TINIEST, normal_gap, scaled
 
 
@@ -20,6 +22,21 @@ def gaussian_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Numb
     """
     top, second = probabilities(p_top, p_second)
     return given_back(scaled(positive("sigma", sigma), normal_gap(top, second) / 2))
+
+
+def within_gaussian_l2(
+    unit_radius: Callable[[Floats, Floats], Floats],
+    p_top: ArrayLike,
+    p_second: ArrayLike,
+    sigma: ArrayLike,
+) -> NumberOrArray:
+    """σ times the R/σ of another bound for the same noise and ball, cut at ``gaussian_l2``.
+
+    It is never above that in exact arithmetic; two sound bounds may be compared freely.
+    """
+    top, second = probabilities(p_top, p_second)
+    radius = scaled(positive("sigma", sigma), unit_radius(top, second))
+    return given_back(np.minimum(radius, gaussian_l2(p_top, p_second, sigma)))
 
 
 def gaussian_l2_probability(radius: ArrayLike, sigma: ArrayLike) -> NumberOrArray:

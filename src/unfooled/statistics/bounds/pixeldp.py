@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unfooled.statistics.bounds.gaussian import gaussian_l2
+from unfooled.statistics.bounds.gaussian import within_gaussian_l2
 from unfooled.statistics.bounds.search import highest
-from unfooled.statistics.checks import Floats, NumberOrArray, given_back, positive, probabilities
-from unfooled.statistics.rounding import SLACK, inner, scaled
+from unfooled.statistics.checks import Floats, NumberOrArray
+from unfooled.statistics.rounding import SLACK, inner
 
 
 def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> NumberOrArray:
@@ -21,9 +21,7 @@ def pixeldp_l2(p_top: ArrayLike, p_second: ArrayLike, sigma: ArrayLike) -> Numbe
     Guarantee: with noise N(0, σ²I) added to the input, the smoothed classifier gives the same answer for
     every input within ℓ2 distance R.
     """
-    top, second = probabilities(p_top, p_second)
-    radius = scaled(positive("sigma", sigma), unit_radius(top, second))
-    return given_back(np.minimum(radius, gaussian_l2(p_top, p_second, sigma)))
+    return within_gaussian_l2(unit_radius, p_top, p_second, sigma)
 
 
 def unit_radius(p_top: Floats, p_second: Floats) -> Floats:
