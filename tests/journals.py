@@ -25,4 +25,6 @@ def stored(journal: Path, table: str) -> list[tuple[str, int, str]]:
 
 def timeless(journal: Path, table: str) -> dict[tuple[str, int], dict[str, Any]]:
     """By conditions and number, the results without the time they took."""
-    return {(key, number): {**json.loads(text), "seconds": 0.0} for key, number, text in stored(journal, table)}
+    return {
+        (key, number): {**json.loads(text), "seconds": 0.0} for key, number, text in stored(journal, table)
+    }

@@ -81,7 +81,9 @@ def test_three_processes_open_a_loaded_classifier_by_its_folder(
 
 
 @pytest.mark.ray
-def test_ray_leaves_the_rows_of_this_process(run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]) -> None:
+def test_ray_leaves_the_rows_of_this_process(
+    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
+) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unfooled[ray]'")
     assert attacked(run, run, tmp_path, workers=2, ray="local") == expected
 
