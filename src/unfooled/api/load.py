@@ -17,6 +17,7 @@ from unfooled.errors import UserError
 from unfooled.files import read_json, write_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
+from unfooled.hub.safetensors_files import COPY_AGAIN
 from unfooled.models import TextModel, as_text, open_text
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.storage.replacement import previous
@@ -24,6 +25,8 @@ from unfooled.storage.replacement import previous
 FORMAT = 1
 MARKER = "unfooled.json"
 METRICS = "metrics.json"
+ALWAYS = ("config.json", "tokenizer.json", "tokenizer_config.json")
+"""Files of every run, beside the weights."""
 REQUIRED = {"defence", "predictor", "task", "labels", "max_length"}
 
 
@@ -56,8 +59,12 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         )
     if missing := REQUIRED - saved.keys():
         raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
+    for name in ALWAYS:
+        if not (folder / name).is_file():
+            raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
     where, bf16 = device_and_bf16(device, precision)
     model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
+    _check_labels(saved["labels"], model.module.config, folder)
     predictor = dict(saved["predictor"])
     classifier = Classifier(
         model,
@@ -71,6 +78,17 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
     if (folder / METRICS).is_file():
         classifier.metrics = read_json(folder / METRICS)
     return classifier
+
+
+def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
+    """Refuse label names that are not the model's; names that Hugging Face made up do not count."""
+    named = [str(config.id2label.get(number, "")) for number in range(config.num_labels)]
+    made_up = [f"LABEL_{number}" for number in range(len(named))]
+    if len(labels) != len(named) or (named != made_up and list(labels) != named):
+        raise UserError(
+            f"{folder / MARKER} names the labels {', '.join(map(str, labels))}, and "
+            f"{folder / 'config.json'} names {', '.join(named)}. {COPY_AGAIN}"
+        )
 
 
 def save(classifier: Classifier, folder: Path) -> None:

@@ -67,6 +67,8 @@ def train(
     metrics = train_as(made, chosen, overwrite=overwrite).metrics
     if json_:
         return print_json({"run": str(chosen), "metrics": metrics})
+    for told in metrics.get("warnings", ()):
+        err.print("Warning:", told, style="yellow", markup=False, soft_wrap=True)
     score = clean_score(metrics["test"])
     out.print(
         f"Trained in {metrics['train']['seconds']:.0f} s. Test {score.metric} [bold]{score.value:.3f}[/] "

@@ -6,10 +6,12 @@ Both give the same number for the same float32 weights, so that a report finds t
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from unfooled.errors import UserError
+from unfooled.hub.safetensors_files import stored_weights
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,29 +36,16 @@ def weights_of_module(module: nn.Module) -> str:
 
 
 def weights_of_folder(folder: Path) -> str | None:
-    """The fingerprint of a run's weights, read from its one safetensors file; None where it cannot tell."""
-    files = sorted(folder.glob("*.safetensors"))
-    if len(files) != 1:
-        return None
+    """The fingerprint of a run's weights, read from its safetensors files; None where it cannot tell."""
     try:
-        with files[0].open("rb") as stream:
-            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-            start = stream.tell()
-            header.pop("__metadata__", None)
-            if any(entry["dtype"] != "F32" for entry in header.values()):
-                return None
-
-            def values(entry: dict[str, Any]) -> bytes:
-                first, last = entry["data_offsets"]
-                stream.seek(start + first)
-                return stream.read(last - first)
-
-            return _digest(
-                (name, "torch.float32", tuple(entry["shape"]), values(entry))
-                for name, entry in sorted(header.items())
-            )
-    except (OSError, ValueError, KeyError):
+        stored = stored_weights(folder)
+    except UserError:
         return None
+    if any(weight.dtype != "F32" for weight in stored.values()):
+        return None
+    return _digest(
+        (name, "torch.float32", weight.shape, weight.values()) for name, weight in sorted(stored.items())
+    )
 
 
 def _digest(weights: Iterable[Weight]) -> str:

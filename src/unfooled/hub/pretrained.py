@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from unfooled import assets
 from unfooled.errors import UserError
+from unfooled.hub.fits import check_loaded, check_shapes, check_tokenizer, check_tokenizer_files
 
 Head = Literal["AutoModel", "AutoModelForMaskedLM", "AutoModelForSequenceClassification", "BertForMaskedLM"]
 """The class of ``transformers`` that opens the weights."""
@@ -28,18 +29,35 @@ def location_of(name: str) -> str:
     return str(assets.path(name)) if name in assets.names() else name
 
 
-def open_model(head: Head, location: str | Path, **config_changes: Any) -> Any:
-    """A float32 model from safetensors; ``config_changes`` are set on its configuration first."""
+def open_model(head: Head, location: str | Path, *, fresh_head: bool = False, **config_changes: Any) -> Any:
+    """A float32 model from safetensors; ``config_changes`` are set on its configuration first.
+
+    Weights that do not fit are refused. With ``fresh_head``, for training, a head may be missing or have
+    another number of classes: it is drawn at random.
+    """
     import torch
     import transformers
 
     with _explained("model", location):
         config = open_config(location)
+        deepest = getattr(config, "num_hidden_layers", 0)
         for name, value in config_changes.items():
             setattr(config, name, value)
-        return getattr(transformers, head).from_pretrained(
-            str(location), config=config, use_safetensors=True, trust_remote_code=False, dtype=torch.float32
+        architecture = getattr(transformers, head)
+        if os.path.isdir(location):
+            check_shapes(architecture, config, Path(location), fresh_head=fresh_head)
+        model, told = architecture.from_pretrained(
+            str(location),
+            config=config,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            ignore_mismatched_sizes=fresh_head,
+            output_loading_info=True,
         )
+        cut = getattr(config, "num_hidden_layers", 0) < deepest
+        check_loaded(model, told, location, fresh_head=fresh_head, cut=cut)
+    return model
 
 
 def open_tokenizer(location: str | Path) -> Any:
@@ -47,7 +65,20 @@ def open_tokenizer(location: str | Path) -> Any:
     from transformers import AutoTokenizer
 
     with _explained("tokenizer", location):
+        if os.path.isdir(location):
+            check_tokenizer_files(Path(location))
         return AutoTokenizer.from_pretrained(str(location), trust_remote_code=False)
+
+
+def open_pair(
+    head: Head, location: str | Path, *, fresh_head: bool = False, **config_changes: Any
+) -> tuple[Any, Any]:
+    """:func:`open_model` and its tokenizer, which must fit."""
+    model = open_model(head, location, fresh_head=fresh_head, **config_changes)
+    tokenizer = open_tokenizer(location)
+    with _explained("tokenizer", location):
+        check_tokenizer(model, tokenizer, location)
+    return model, tokenizer
 
 
 def open_config(location: str | Path) -> Any:
@@ -98,7 +129,9 @@ def _explained(what: str, location: str | Path) -> Iterator[None]:
     try:
         with quiet():
             yield
-    except (OSError, ValueError, KeyError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # transformers and tokenizers raise whatever a damaged file leads to
         lines = str(error).strip().splitlines()
         reason = lines[0].rstrip(" .") if lines else type(error).__name__
         kind = "a folder" if os.path.isdir(location) else "an asset, a folder or a reachable hub model"

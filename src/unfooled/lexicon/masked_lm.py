@@ -17,7 +17,7 @@ from unfooled import assets
 from unfooled.errors import UsageError
 from unfooled.hub.batches import length_sorted_chunks, padded_inputs
 from unfooled.hub.devices import device_named
-from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer, quiet
+from unfooled.hub.pretrained import longest_input, open_pair, quiet
 from unfooled.lexicon.store import kept
 from unfooled.settings import build
 
@@ -106,7 +106,7 @@ class MaskedLM:
 
 def load_masked_lm(name: str | Path, *, device: str = "auto") -> MaskedLM:
     """The masked language model of a folder or hub id."""
-    tokenizer, model = open_tokenizer(name), open_model("AutoModelForMaskedLM", name)
+    model, tokenizer = open_pair("AutoModelForMaskedLM", name)
     return MaskedLM(model, tokenizer, device=device, name=str(name))
 
 

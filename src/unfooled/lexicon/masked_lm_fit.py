@@ -83,7 +83,7 @@ def fit(
         raise UsageError("The texts hold no words to learn from. Give the sentences of the task.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
-        model = open_model("BertForMaskedLM", encoder)
+        model = open_model("BertForMaskedLM", encoder, fresh_head=True)
     # In evaluation mode: over a few passes dropout only slows the fit, and without it nothing is random here.
     model = model.to(where).eval()
     _start_from_frequencies(model, pieces)

@@ -22,7 +22,7 @@ from unfooled import assets
 from unfooled.errors import UsageError
 from unfooled.hub.batches import length_sorted_chunks, padded_inputs
 from unfooled.hub.devices import device_named
-from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer
+from unfooled.hub.pretrained import longest_input, open_pair
 from unfooled.lexicon.recent import Recent
 
 SentenceVectors = NDArray[np.float32]
@@ -52,9 +52,9 @@ class MeanPooled:
     """
 
     def __init__(self, folder: str | Path, *, device: str = "auto") -> None:
-        self._tokenizer = open_tokenizer(folder)
         self._device = device_named(device)
-        self._model: Any = open_model("AutoModel", folder).to(self._device).eval()
+        model, self._tokenizer = open_pair("AutoModel", folder)
+        self._model: Any = model.to(self._device).eval()
         self._max_tokens = min(_MAX_TOKENS, longest_input(self._model, self._tokenizer))
 
     def embed(self, texts: Sequence[str]) -> SentenceVectors:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from unfooled.hub.pretrained import location_of, open_model, open_tokenizer
+from unfooled.hub.pretrained import location_of, open_pair
 from unfooled.models.text import TextModel
 
 
@@ -15,8 +15,8 @@ def open_text(
     folder: str | Path, *, max_length: int, device: torch.device | str = "cpu", bf16: bool = False
 ) -> TextModel:
     """The model as it was saved in ``folder``."""
-    module = open_model("AutoModelForSequenceClassification", folder)
-    return TextModel(module.to(device), open_tokenizer(folder), max_length=max_length, bf16=bf16)
+    module, tokenizer = open_pair("AutoModelForSequenceClassification", folder)
+    return TextModel(module.to(device), tokenizer, max_length=max_length, bf16=bf16)
 
 
 def open_encoder(
@@ -40,5 +40,5 @@ def open_encoder(
     }
     if layers is not None:
         changes["num_hidden_layers"] = layers
-    module = open_model("AutoModelForSequenceClassification", location, **changes)
-    return TextModel(module.to(device), open_tokenizer(location), max_length=max_length, bf16=bf16)
+    module, tokenizer = open_pair("AutoModelForSequenceClassification", location, fresh_head=True, **changes)
+    return TextModel(module.to(device), tokenizer, max_length=max_length, bf16=bf16)

@@ -66,6 +66,8 @@ class Run:
     """The digest of the weights that were measured; empty if the folder does not say."""
     weight_files: tuple[tuple[str, str], ...] = ()
     """(name, SHA-256) of the files that hold them."""
+    warnings: tuple[str, ...] = ()
+    """What looked wrong in training, as sentences."""
     seconds: float | None = None
     """For all test texts, if that was measured."""
     task: str = ""

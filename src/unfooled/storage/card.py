@@ -27,13 +27,14 @@ def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[
     )
     dropped = "; ".join(f"{count:,} {reason}" for reason, count in data["dropped"].items()) or "none"
     given = yaml.safe_dump({k: v for k, v in config.items() if v not in (None, {})}, sort_keys=False)
+    warnings = "".join(f"\n> **Warning.** {told}\n" for told in metrics.get("warnings", ()))
     return f"""---
 {header}---
 # {name}
 
 A text classifier trained with unfooled {__version__}: defence
 `{config["defence"]}`, encoder `{config["encoder"]}`, data `{source}`. Labels: {", ".join(labels)}.
-
+{warnings}
 | measure | value |
 | --- | --- |
 | test {test.metric} | {test.value:.4f} (95 % interval {test.low:.4f} to {test.high:.4f}, \

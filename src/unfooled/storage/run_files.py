@@ -85,6 +85,7 @@ def _measured(folder: Path, metrics: Any) -> Run:
         train_examples=int(training["examples"]),
         resumed=bool(training.get("resumed")),
         versions={str(name): str(value) for name, value in metrics["versions"].items()},
+        warnings=tuple(str(told) for told in metrics.get("warnings", ())),
         seconds=None if test.get("seconds") is None else float(test["seconds"]),
     )
 

@@ -30,6 +30,7 @@ from unfooled.training.checkpoints import last_checkpoint
 from unfooled.training.data import load_data
 from unfooled.training.progress import ProgressBar
 from unfooled.training.trainer import SessionTrainer, planned_steps
+from unfooled.training.watch import collapsed, few_steps
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -82,10 +83,18 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
     session = prepared.defence.begin(Training(model, data, splits.task, seed=config.seed, steps=steps))
     dev, dev_labels = _encode(model, splits.dev), list(splits.dev["label"])
     bar = ProgressBar(shown=arguments.process_index == 0)
+    hurried = few_steps(steps, examples=len(data), batch_size=config.batch_size, epochs=config.epochs)
+    bar.warn(hurried)
+
+    def dev_score() -> float:
+        measured = _evaluate(classifier, dev, dev_labels, config.seed)
+        bar.warn(collapsed(measured))
+        return float(measured[splits.task.metric])
+
     trainer = SessionTrainer(
         session,
         metric=splits.task.metric,
-        dev_score=lambda: float(_evaluate(classifier, dev, dev_labels, config.seed)[splits.task.metric]),
+        dev_score=dev_score,
         args=arguments,
         processing_class=as_text(model).tokenizer,
         eval_dataset=splits.dev,
@@ -104,6 +113,7 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
     seconds = time.perf_counter() - started
     test = _encode(model, splits.test)
+    measured = _evaluate(classifier, dev, dev_labels, config.seed)
     return {
         "train": {
             "seconds": seconds,
@@ -114,8 +124,9 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
             "processes": arguments.world_size,
             "threads": torch.get_num_threads(),
         },
-        "dev": _evaluate(classifier, dev, dev_labels, config.seed),
+        "dev": measured,
         "test": _evaluate(classifier, test, list(splits.test["label"]), config.seed),
+        "warnings": [told for told in (hurried, collapsed(measured)) if told],
         "history": trainer.state.log_history,
     }
 

@@ -54,6 +54,11 @@ class ProgressBar(TrainerCallback):
             )
             self._progress.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
 
+    def warn(self, message: str | None) -> None:
+        """Say what looks wrong, above the bar, whether the bar is drawn or not."""
+        if message and not self._progress.disable:
+            self._progress.console.print("Warning:", message, style="yellow", markup=False, soft_wrap=True)
+
     def on_train_end(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.stop()
 

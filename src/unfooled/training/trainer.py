@@ -27,6 +27,7 @@ from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from unfooled.defences import Session, Step, TrainingData
 from unfooled.models import EncodedInput, mix
+from unfooled.training.watch import check_finite
 
 WEIGHTS = "model.safetensors"
 SESSION = "session.pt"
@@ -114,7 +115,19 @@ class SessionTrainer(Trainer):
             number=number,
             accumulate=partial(self._accumulate, model),
         )
-        return self._session.backward(inputs["batch"], step)
+        loss = self._session.backward(inputs["batch"], step)
+        self._check(float(loss), "the loss")
+        return loss
+
+    def _check(self, value: float, what: str) -> None:
+        step, folder = self.state.global_step, Path(str(self.args.output_dir))
+        check_finite(value, what, step=step, rate=self.args.learning_rate, checkpoints=folder)
+
+    @torch.no_grad()
+    def _check_weights(self) -> None:
+        """The loss of a step does not tell what the step made of the weights."""
+        sums = [weight.sum(dtype=torch.float64) for weight in self._trained.parameters()]
+        self._check(float(torch.stack(sums).sum()), "the sum of the weights")
 
     def _accumulate(self, model: nn.Module, compute: Callable[[], Tensor]) -> Tensor:
         loss = model(compute)
@@ -171,6 +184,7 @@ class SessionTrainer(Trainer):
         return (self.state.num_train_epochs if done else int(self.state.epoch or 0)), 0
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        self._check_weights()
         folder = Path(str(output_dir or self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         safetensors.torch.save_model(self._trained, str(folder / WEIGHTS), metadata={"format": "pt"})
@@ -186,6 +200,7 @@ class SessionTrainer(Trainer):
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         training = self._trained.training
+        self._check_weights()
         self._trained.eval()
         with torch.no_grad():
             metrics = {f"{metric_key_prefix}_{self._metric}": self._dev_score()}

@@ -18,7 +18,7 @@ from unfooled.attacks.victims.scores import answers_of, checked_scores, in_order
 from unfooled.errors import UsageError
 from unfooled.hub.batches import length_sorted_chunks
 from unfooled.hub.devices import device_named
-from unfooled.hub.pretrained import longest_input, open_model, open_tokenizer
+from unfooled.hub.pretrained import longest_input, open_pair
 
 MAX_TOKENS = 4096
 """Padded tokens per forward pass."""
@@ -59,8 +59,7 @@ class ModelVictim:
     def load(cls, location: str, *, device: str = "auto", **options: Any) -> ModelVictim:
         """The model in a folder or on the hub."""
         where = device_named(device)
-        tokenizer = open_tokenizer(location)
-        model = open_model("AutoModelForSequenceClassification", location)
+        model, tokenizer = open_pair("AutoModelForSequenceClassification", location)
         return cls(model.to(where), tokenizer, name=location, **options)
 
     def __repr__(self) -> str:
