@@ -39,8 +39,8 @@ def few_steps(steps: int, *, examples: int, batch_size: int, epochs: float) -> s
         return None
     return (
         f"Training has only {steps} optimiser {'step' if steps == 1 else 'steps'} ({examples:,} examples, "
-        f"batches of {batch_size}, {epochs:g} {'epoch' if epochs == 1 else 'epochs'}): the model hardly learns "
-        "from its data. Raise --epochs, lower --batch-size, or give more examples."
+        f"batches of {batch_size}, {epochs:g} {'epoch' if epochs == 1 else 'epochs'}): the model hardly "
+        "learns from its data. Raise --epochs, lower --batch-size, or give more examples."
     )
 
 
