@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unfooled.api.report import report
     from unfooled.api.represent import represent
     from unfooled.api.train import train
+    from unfooled.api.verify import verify
     from unfooled.attacks.limits import Limits
     from unfooled.attacks.tools import Tools
     from unfooled.attacks.victims import as_victim
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from unfooled.records.prediction import Prediction
     from unfooled.records.predictions import Predictions
     from unfooled.records.repeat_report import RepeatReport
+    from unfooled.records.verification import Verification
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
@@ -57,6 +59,7 @@ _LAZY = {
     "Sampling": "unfooled.certificates.sampling",
     "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
+    "Verification": "unfooled.records.verification",
     "WrittenReport": "unfooled.records.documents",
     "as_victim": "unfooled.attacks.victims",
     "attack": "unfooled.api.attack",
@@ -70,6 +73,7 @@ _LAZY = {
     "save": "unfooled.api.load",
     "sweep": "unfooled.benchmarks.sweep",
     "train": "unfooled.api.train",
+    "verify": "unfooled.api.verify",
     "wrap": "unfooled.api.load",
 }
 
@@ -88,6 +92,7 @@ __all__ = [
     "Sampling",
     "SweepReport",
     "Tools",
+    "Verification",
     "WrittenReport",
     "__version__",
     "as_victim",
@@ -102,6 +107,7 @@ __all__ = [
     "save",
     "sweep",
     "train",
+    "verify",
     "wrap",
 ]
 

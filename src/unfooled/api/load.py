@@ -12,6 +12,7 @@ from typing import Any
 
 from unfooled import __version__
 from unfooled.api.same_model import weight_files
+from unfooled.api.self_checks import CHECKS, recorded_checks
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
 from unfooled.files import read_json, write_json
@@ -92,7 +93,7 @@ def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
 
 
 def save(classifier: Classifier, folder: Path) -> None:
-    """Write the Hugging Face files, then ``unfooled.json``: without it the folder is not a finished run."""
+    """Write the Hugging Face files and, last, ``unfooled.json``: without it the folder is no finished run."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with quiet():
@@ -103,20 +104,19 @@ def save(classifier: Classifier, folder: Path) -> None:
             weights.chmod((folder / "config.json").stat().st_mode)
     except OSError as error:
         raise UserError(f"Cannot save to {folder}: {error}. Choose another folder or make room.") from error
-    write_json(
-        folder / MARKER,
-        {
-            "format": FORMAT,
-            "unfooled": __version__,
-            "defence": {"name": classifier.defence, "settings": classifier.settings},
-            "predictor": classifier.predictor.describe(),
-            "task": classifier.task,
-            "labels": list(classifier.labels),
-            "max_length": as_text(classifier.model).max_length,
-            "weights": classifier.model.identity()["weights"],
-            "files": weight_files(folder),
-        },
-    )
+    marker = {
+        "format": FORMAT,
+        "unfooled": __version__,
+        "defence": {"name": classifier.defence, "settings": classifier.settings},
+        "predictor": classifier.predictor.describe(),
+        "task": classifier.task,
+        "labels": list(classifier.labels),
+        "max_length": as_text(classifier.model).max_length,
+        "weights": classifier.model.identity()["weights"],
+        "files": weight_files(folder),
+    }
+    write_json(folder / CHECKS, recorded_checks(classifier, folder, marker))
+    write_json(folder / MARKER, marker)
 
 
 def wrap(

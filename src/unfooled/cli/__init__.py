@@ -26,6 +26,7 @@ from unfooled.cli import (
     represent,
     sweep,
     train,
+    verify,
 )
 from unfooled.cli.console import err
 from unfooled.errors import UserError
@@ -48,6 +49,7 @@ app.command()(sweep.sweep)
 app.command()(benchmark.benchmark)
 app.command()(repeat.repeat)
 app.command()(represent.represent)
+app.command()(verify.verify)
 app.add_typer(assets.app, name="assets")
 
 

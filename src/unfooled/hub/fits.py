@@ -43,7 +43,7 @@ def check_shapes(architecture: Any, config: Any, folder: Path, *, fresh_head: bo
             f"weights in all. {COPY_AGAIN}"
         )
     with torch.device("meta"):
-        model = architecture.from_config(config)
+        model = getattr(architecture, "from_config", architecture)(config)
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     if fresh_head:
         expected = {name: shape for name, shape in expected.items() if not _in_head(model, name)}

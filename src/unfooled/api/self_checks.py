@@ -1,0 +1,81 @@
+"""What a run records about itself when it is saved, so that `unfooled verify` can check it later.
+
+``checks.json`` has the SHA-256 of the run's files and the answers to fixed sentences: label and scores as
+deployed, in float32, under a fixed seed. The sentences are ours: no text of the user's is kept here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from unfooled.assets.digest import of_file
+from unfooled.errors import UserError
+from unfooled.files import JsonObject, json_text, writable
+from unfooled.hub.safetensors_files import INDEX
+from unfooled.models import as_text
+from unfooled.predictors import Classifier
+from unfooled.records.predictions import Predictions
+from unfooled.storage.provenance import versions
+
+CHECKS = "checks.json"
+FORMAT = 1
+SEED = 0
+SENTENCES = (
+    "A gorgeous, witty film that never once feels long.",
+    "Dull from start to finish, and the ending makes no sense.",
+    "The central bank raised interest rates by a quarter of a point on Thursday.",
+    "Congratulations! You have won a free phone. Reply YES to 80086 now.",
+    "Is the river longer than the one that flows through the capital?",
+    "not good",
+)
+"""Of several kinds and lengths; for pairs each is read with the next."""
+_DOCUMENTS = ("config.json", "config.yaml", "metrics.json", "history.json", INDEX)
+_TOKENIZER = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+)
+
+
+def recorded_checks(classifier: Classifier, folder: Path, marker: JsonObject) -> JsonObject:
+    """What ``checks.json`` holds, beside the files that are in the folder now.
+
+    ``marker`` is what ``unfooled.json`` will hold; its ``files`` are the weights with their SHA-256.
+    """
+    names = [name for name in (*_DOCUMENTS, *_TOKENIZER) if (folder / name).is_file()]
+    own = hashlib.sha256(writable(json_text(marker)).encode()).hexdigest()
+    return {
+        "format": FORMAT,
+        "torch": versions().get("torch"),
+        "files": {
+            **marker["files"],
+            **{name: of_file(folder / name) for name in names},
+            "unfooled.json": own,
+        },
+        "seed": SEED,
+        "predictions": _predictions(classifier),
+    }
+
+
+def answers(classifier: Classifier, sentences: Sequence[str], *, seed: int) -> Predictions:
+    """The answers to the sentences, as deployed, in float32."""
+    pairs = [*sentences[1:], *sentences[:1]] if classifier.takes_pairs else None
+    with as_text(classifier.model).in_float32():
+        return classifier.predict(sentences, pairs, seed=seed)
+
+
+def _predictions(classifier: Classifier) -> list[JsonObject]:
+    try:
+        found = answers(classifier, SENTENCES, seed=SEED)
+    except UserError:  # a predictor whose word lists cannot be had here: the rest can still be checked
+        return []
+    return [
+        {"text": text, "label": one.label, "scores": one.scores}
+        for text, one in zip(SENTENCES, found, strict=True)
+    ]

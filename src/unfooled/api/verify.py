@@ -1,0 +1,157 @@
+"""``unfooled.verify``: is the run in a folder the one that was saved, and are its results its own?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unfooled.api.load import MARKER, load
+from unfooled.api.read_evidence import ATTACK, CERTIFICATE, REPEATS, REPRESENTATIONS
+from unfooled.api.self_checks import CHECKS, FORMAT, answers
+from unfooled.assets.digest import of_file
+from unfooled.errors import UserError
+from unfooled.files import JsonObject, read_json, writable
+from unfooled.hub.safetensors_files import COPY_AGAIN
+from unfooled.predictors import Classifier
+from unfooled.records.verification import Check, Verification
+
+ROUNDING = 1e-3
+"""How far a score may be from the stored one: another machine adds in another order."""
+RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS)
+SAME = ("weights", "architecture", "tokenizer", "max_length", "labels")
+"""Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
+
+
+def verify(run: str | Path, *, device: str = "auto") -> Verification:
+    """Check a run: hashes of its files, that they fit, stored answers reproduced, whose results it holds.
+
+    ``passed`` is False if a check failed. A run that was saved without ``checks.json`` says what could not be
+    checked. Nothing is changed.
+
+    >>> uf.verify("runs/rsmi").passed
+    True
+    """
+    folder = Path(run)
+    if not (folder / MARKER).is_file():
+        load(folder)  # says why it is not a run
+    checks: list[Check] = []
+    try:
+        recorded = _recorded(folder)
+    except UserError as error:
+        checks.append(Check(CHECKS, "failed", str(error)))
+        recorded = {}
+    else:
+        if not recorded:
+            checks.append(
+                Check(CHECKS, "not checked", "the run was saved without it; hashes and answers are unknown")
+            )
+    checks += [_file(folder / name, digest) for name, digest in recorded.get("files", {}).items()]
+    try:
+        classifier = load(folder, device=device, precision="float32")
+    except UserError as error:
+        checks.append(Check("model", "failed", str(error)))
+        return Verification(writable(folder), tuple(checks))
+    identity = classifier.identity()
+    checks += [_model(classifier, identity, read_json(folder / MARKER))]
+    if recorded:
+        checks.append(_predictions(classifier, recorded))
+    checks += _results(folder, identity)
+    return Verification(writable(folder), tuple(checks))
+
+
+def _recorded(folder: Path) -> JsonObject:
+    """What ``checks.json`` holds; empty if the run has none."""
+    path = folder / CHECKS
+    if not path.is_file():
+        return {}
+    found: Any = read_json(path)
+    try:
+        whole = (
+            found["format"] == FORMAT
+            and isinstance(found["seed"], int)
+            and all(
+                isinstance(digest, str) and Path(name).name == name for name, digest in found["files"].items()
+            )
+            and all(
+                isinstance(one["text"], str) and all(map(_is_number, one["scores"].values()))
+                for one in found["predictions"]
+            )
+        )
+    except (KeyError, TypeError, AttributeError):
+        whole = False
+    if not whole:
+        raise UserError(f"{path} is damaged. {COPY_AGAIN}")
+    return dict(found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def _file(path: Path, digest: str) -> Check:
+    if not path.is_file():
+        return Check(path.name, "failed", f"missing. {COPY_AGAIN}")
+    try:
+        found = of_file(path)
+    except OSError as error:
+        return Check(path.name, "failed", f"cannot be read: {error.strerror}")
+    if found != digest:
+        return Check(path.name, "failed", f"its bytes are not those that were saved. {COPY_AGAIN}")
+    return Check(path.name, "passed", "SHA-256 as saved")
+
+
+def _model(classifier: Classifier, identity: Mapping[str, Any], marker: Mapping[str, Any]) -> Check:
+    fits = f"weights, tokenizer and {len(classifier.labels)} labels fit"
+    if "weights" not in marker:
+        return Check("model", "passed", f"{fits}; {MARKER} does not say which weights were saved")
+    if marker["weights"] != identity["weights"]:
+        return Check(
+            "model", "failed", f"{fits}, but the weights are not those that were saved. {COPY_AGAIN}"
+        )
+    return Check("model", "passed", f"{fits}; the weights are those that were saved")
+
+
+def _predictions(classifier: Classifier, recorded: Mapping[str, Any]) -> Check:
+    stored: Sequence[Mapping[str, Any]] = recorded["predictions"]
+    if not stored:
+        return Check("answers", "not checked", "the predictor could not answer when the run was saved")
+    try:
+        found = answers(classifier, [one["text"] for one in stored], seed=recorded["seed"])
+    except UserError as error:
+        return Check("answers", "not checked", str(error))
+    furthest, wrong = 0.0, 0
+    for now, before in zip(found, stored, strict=True):
+        names = {**now.scores, **before["scores"]}
+        apart = max((abs(now.scores.get(n, 0.0) - before["scores"].get(n, 0.0)) for n in names), default=0.0)
+        furthest = max(furthest, apart)
+        wrong += now.label != before["label"] or apart > ROUNDING
+    if wrong:
+        return Check(
+            "answers",
+            "failed",
+            f"{wrong} of {len(stored)} stored answers are not reproduced (scores differ by up to "
+            f"{furthest:.2g}; saved with PyTorch {recorded.get('torch')}). {COPY_AGAIN}",
+        )
+    return Check(
+        "answers", "passed", f"{len(stored)} stored answers reproduced, scores within {furthest:.1g}"
+    )
+
+
+def _results(folder: Path, identity: Mapping[str, Any]) -> Iterator[Check]:
+    for pattern in RESULTS:
+        for path in sorted(folder.glob(pattern)):
+            name = writable(path.relative_to(folder))
+            try:
+                result = read_json(path)
+            except UserError as error:
+                yield Check(name, "failed", str(error))
+                continue
+            measured = (result.get("victim") or result.get("model")) if isinstance(result, dict) else None
+            if not isinstance(measured, dict) or "weights" not in measured:
+                yield Check(name, "not checked", "it does not say on which model it was measured")
+            elif differ := [part for part in SAME if measured.get(part, identity[part]) != identity[part]]:
+                told = f"it was measured on another model ({', '.join(differ)} differ). Measure it again."
+                yield Check(name, "failed", told)
+            else:
+                yield Check(name, "passed", "measured on this model")
