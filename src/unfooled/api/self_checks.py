@@ -18,6 +18,7 @@ from unfooled.models import as_text
 from unfooled.predictors import Classifier
 from unfooled.records.predictions import Predictions
 from unfooled.storage.provenance import versions
+from unfooled.training.run_rows import ROWS, TEST
 
 CHECKS = "checks.json"
 FORMAT = 1
@@ -31,7 +32,7 @@ SENTENCES = (
     "not good",
 )
 """Of several kinds and lengths; for pairs each is read with the next."""
-_DOCUMENTS = ("config.json", "config.yaml", "metrics.json", "history.json", INDEX)
+_DOCUMENTS = ("config.json", "config.yaml", "metrics.json", "history.json", INDEX, ROWS, TEST)
 _TOKENIZER = (
     "tokenizer.json",
     "tokenizer_config.json",
