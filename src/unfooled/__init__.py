@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from unfooled.records.prediction import Prediction
     from unfooled.records.predictions import Predictions
     from unfooled.records.repeat_report import RepeatReport
-    from unfooled.records.verification import Verification
+    from unfooled.records.verify_report import VerifyReport
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
@@ -59,7 +59,7 @@ _LAZY = {
     "Sampling": "unfooled.certificates.sampling",
     "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
-    "Verification": "unfooled.records.verification",
+    "VerifyReport": "unfooled.records.verify_report",
     "WrittenReport": "unfooled.records.documents",
     "as_victim": "unfooled.attacks.victims",
     "attack": "unfooled.api.attack",
@@ -92,7 +92,7 @@ __all__ = [
     "Sampling",
     "SweepReport",
     "Tools",
-    "Verification",
+    "VerifyReport",
     "WrittenReport",
     "__version__",
     "as_victim",

@@ -14,7 +14,7 @@ from unfooled.errors import UserError
 from unfooled.files import JsonObject, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN
 from unfooled.predictors import Classifier
-from unfooled.records.verification import Check, Verification
+from unfooled.records.verify_report import Check, VerifyReport
 
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""
@@ -23,7 +23,7 @@ SAME = ("weights", "architecture", "tokenizer", "max_length", "labels")
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 
 
-def verify(run: str | Path, *, device: str = "auto") -> Verification:
+def verify(run: str | Path, *, device: str = "auto") -> VerifyReport:
     """Check a run: hashes of its files, that they fit, stored answers reproduced, whose results it holds.
 
     ``passed`` is False if a check failed. A run that was saved without ``checks.json`` says what could not be
@@ -51,13 +51,13 @@ def verify(run: str | Path, *, device: str = "auto") -> Verification:
         classifier = load(folder, device=device, precision="float32")
     except UserError as error:
         checks.append(Check("model", "failed", str(error)))
-        return Verification(writable(folder), tuple(checks))
+        return VerifyReport(writable(folder), tuple(checks))
     identity = classifier.identity()
     checks += [_model(classifier, identity, read_json(folder / MARKER))]
     if recorded:
         checks.append(_predictions(classifier, recorded))
     checks += _results(folder, identity)
-    return Verification(writable(folder), tuple(checks))
+    return VerifyReport(writable(folder), tuple(checks))
 
 
 def _recorded(folder: Path) -> JsonObject:

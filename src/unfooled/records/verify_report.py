@@ -9,7 +9,7 @@ from typing import Literal
 from unfooled.files import JsonObject
 from unfooled.records.result import Facts, Result
 
-Verdict = Literal["passed", "failed", "not checked"]
+CheckState = Literal["passed", "failed", "not checked"]
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Check:
     """One thing about a run that was looked at."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckState
     detail: str
     """What was found, and what to do if it is wrong."""
 
 
 @dataclass(frozen=True, repr=False)
-class Verification(Result):
+class VerifyReport(Result):
     """The checks of one run; ``passed`` if none failed."""
 
     run: str
@@ -33,7 +33,7 @@ class Verification(Result):
     def passed(self) -> bool:
         return not self.count("failed")
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: CheckState) -> int:
         return sum(check.verdict == verdict for check in self.checks)
 
     def to_dict(self) -> JsonObject:
