@@ -30,6 +30,7 @@ def table(name: str) -> str:
         "defence": lambda one: _settings(_registered("defences", one)),
         "predictor": lambda one: _settings(_registered("predictors", one)),
         "recipes": lambda _: _recipes(),
+        "endpoint": lambda _: _endpoint(),
         "options": lambda one: _settings(_declared(one), option=True),
         "plan": lambda one: _settings(_plan(one), head="key"),
         "presets": lambda _: _presets(),
@@ -61,6 +62,12 @@ def _recipes() -> str:
             for name, cls in RECIPES.items()
         ),
     )
+
+
+def _endpoint() -> str:
+    from unfooled.attacks.victims.http import HttpSettings
+
+    return _settings(HttpSettings)
 
 
 def _presets() -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unfooled.api.repeat import repeat
     from unfooled.api.report import report
     from unfooled.api.represent import represent
+    from unfooled.api.smoothed import Smoothed, smoothed
     from unfooled.api.train import train
     from unfooled.api.verify import verify
     from unfooled.attacks.limits import Limits
@@ -57,6 +58,7 @@ _LAZY = {
     "RepeatReport": "unfooled.records.repeat_report",
     "RepresentReport": "unfooled.records.documents",
     "Sampling": "unfooled.certificates.sampling",
+    "Smoothed": "unfooled.api.smoothed",
     "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
     "VerifyReport": "unfooled.records.verify_report",
@@ -71,6 +73,7 @@ _LAZY = {
     "report": "unfooled.api.report",
     "represent": "unfooled.api.represent",
     "save": "unfooled.api.load",
+    "smoothed": "unfooled.api.smoothed",
     "sweep": "unfooled.benchmarks.sweep",
     "train": "unfooled.api.train",
     "verify": "unfooled.api.verify",
@@ -90,6 +93,7 @@ __all__ = [
     "RepeatReport",
     "RepresentReport",
     "Sampling",
+    "Smoothed",
     "SweepReport",
     "Tools",
     "VerifyReport",
@@ -105,6 +109,7 @@ __all__ = [
     "report",
     "represent",
     "save",
+    "smoothed",
     "sweep",
     "train",
     "verify",

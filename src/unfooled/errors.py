@@ -8,6 +8,7 @@ setting and ends with the remedy.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class UserError(Exception):
@@ -28,6 +29,23 @@ class DataError(UserError):
 
 class AssetError(UserError):
     """A resource that could not be fetched, placed or verified."""
+
+
+class QueriesSpent(UserError):
+    """A budget of queries ended: the work stops, and what is done is reported."""
+
+
+def needs_extra(module: str, extra: str, purpose: str) -> Any:
+    """A module of an optional package; without the package, the command that installs it is told."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UserError(
+            f"{module.partition('.')[0]} {purpose}, and is not installed here ({error}). "
+            f"Install it: pip install 'unfooled[{extra}]'."
+        ) from error
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.api.load_inputs import load_inputs, training_texts
-from unfooled.api.target import Opening, Target
+from unfooled.api.target import Opens, Target
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs
@@ -29,7 +29,7 @@ TABLE = "outcomes"
 class AttackSpec:
     """What a worker needs to attack examples."""
 
-    victim: Opening | Target
+    victim: Opens | Target
     inputs: Inputs
     """Says which texts a masked language model is fitted to."""
     recipe: Recipe
@@ -50,6 +50,8 @@ class AttackWorker:
 
     def __init__(self, spec: AttackSpec, target: Target, in_flight: int) -> None:
         self._spec, self._victim, self._in_flight = spec, target.victim, in_flight
+        if hasattr(target.victim, "patience"):
+            target.victim.patience = spec.limits.time_cap
         self._services = make_services(
             target.victim,
             spec.recipe,

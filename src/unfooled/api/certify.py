@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unfooled.api.certify_inputs import given_items, labelled_items
 from unfooled.api.certify_job import (
@@ -25,11 +25,11 @@ from unfooled.api.certify_job import (
 )
 from unfooled.api.earlier_draws import EarlierDraws
 from unfooled.api.load_inputs import count_training_rows
-from unfooled.api.target import open_classifier, travelling_classifier
+from unfooled.api.target import Target, open_classifier, open_target, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
-from unfooled.certificates.certifier import Certifier
+from unfooled.certificates.certifier import IN_FLIGHT, Certifier
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.certificates.smoothing import not_its_own, not_trained_for
+from unfooled.certificates.smoothing import not_its_own, not_trained_for, of_the_majority
 from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.defences import training_for, trains_for
@@ -47,6 +47,7 @@ from unfooled.work.job import Record
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from unfooled.attacks.victim import Victim
     from unfooled.predictors import Classifier
     from unfooled.predictors.override import PredictorChoice
 
@@ -54,7 +55,7 @@ FORMAT = 1
 
 
 def certify(
-    classifier: Classifier | str | Path | Callable[[Tensor], Tensor],
+    classifier: Classifier | str | Path | Victim | Target | Callable[..., Any],
     inputs: Inputs | Sequence[str] | Tensor | None = None,
     *,
     threat: str = "l2",
@@ -66,6 +67,7 @@ def certify(
     predictor: PredictorChoice = None,
     seed: int | None = 0,
     device: str = "auto",
+    max_queries: int | None = None,
     workers: int | None = None,
     ray: str | None = None,
     out: str | Path | None = None,
@@ -74,6 +76,10 @@ def certify(
     """Certificates for a list of texts, a tensor, or the inputs that ``inputs`` names (:class:`Inputs`).
 
     ``classifier`` is a run folder or a classifier; ``predictor`` certifies another predictor than its own.
+    It may also be any other victim of ``attack`` (``hf:NAME``, ``sklearn:FILE.skops``, a function, an
+    endpoint, …): then the certificates are about the majority of its answers over random versions of the
+    text, which :func:`unfooled.smoothed` deploys. It is asked about no more than ``max_queries`` texts; if
+    they end, the report has what is done, and the same call goes on.
     For tensors it may be any PyTorch module or function that gives logits (or ``python:FILE.py:NAME``),
     under noise of ``sigma``. Its rows must be answered independently; radii are in the units of the values.
     ``sampling`` says how many draws at which error rate, ``bounds`` which bounds are computed from them (the
@@ -89,19 +95,25 @@ def certify(
     >>> report[0].label, report[0].radius, report[0].sentence
     >>> certify(network, images, threat="l2", sigma=0.25)[0].radius
     """
+    from unfooled.api.smoothed import Smoothed
     from unfooled.predictors.override import named_settings, with_predictor
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, got {limit}.")
     sampling = build(Sampling, vars(sampling), owner="certify")
     which = as_inputs(inputs)
-    own, run, name = _opened(classifier, which, sigma=sigma, threat=threat, device=device)
+    own, run, name = _opened(
+        classifier, which, sigma=sigma, threat=threat, max_queries=max_queries, device=device
+    )
     opened = with_predictor(own, predictor)
     changed = named_settings(predictor)[1]
     certifier = Certifier(opened, threat, sampling=sampling, bounds=bounds, reading=reading)
-    if opened.model.kind == "text" and not trains_for(opened.defence, threat):
-        certifier.chosen = not_trained_for(certifier.chosen, opened.defence, training_for(threat))
-    certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
+    if isinstance(opened, Smoothed):
+        certifier.chosen = of_the_majority(certifier.chosen, opened.model)
+    else:
+        if opened.model.kind == "text" and not trains_for(opened.defence, threat):
+            certifier.chosen = not_trained_for(certifier.chosen, opened.defence, training_for(threat))
+        certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
     given = which.texts is not None or which.tensors is not None
     if given:
         source = "texts" if which.tensors is None else "tensors"
@@ -135,7 +147,7 @@ def certify(
         job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
         tally = CertifyTally(job.total)
         if executor.in_process:
-            spec = CertifySpec(certifier, drawn)
+            spec = CertifySpec(certifier, drawn, IN_FLIGHT if max_queries is None else 1)
         else:
             opening = travelling_classifier(own, predictor, opened)
             how = CertifierOpening(opening, threat, sampling, bounds, reading, conditions)
@@ -167,23 +179,34 @@ def certify(
 
 
 def _opened(
-    what: Classifier | str | Path | Callable[[Tensor], Tensor],
-    inputs: Inputs,
-    *,
-    sigma: float | None,
-    threat: str,
-    device: str,
+    what: Any, inputs: Inputs, *, sigma: float | None, threat: str, max_queries: int | None, device: str
 ) -> tuple[Classifier, Path | None, str]:
     """The classifier, its run folder if it has one, and what reports call it."""
+    from torch import nn
+
+    from unfooled.api.smoothed import Smoothed, smoothed_for
     from unfooled.predictors import Classifier
 
-    is_run = isinstance(what, str | Path) and not str(what).startswith(PYTHON)
-    if is_run or isinstance(what, Classifier):
-        if sigma is not None:
-            raise UsageError("sigma is for a module or function; a classifier's noise is in its predictor.")
-        own, run = open_classifier(what, device=device)  # type: ignore[arg-type]
-        return own, run, str(run) if run else f"a classifier ({own.defence})"
-    if inputs.tensors is None:
+    if inputs.tensors is not None and not isinstance(what, Classifier | Path) and not _is_folder(what):
+        find_threat(threat, "tensor")
+        return tensor_classifier(what, inputs.tensors, sigma=sigma, threat=threat), None, model_name(what)
+    if isinstance(what, nn.Module) or (isinstance(what, str) and what.startswith(PYTHON)):
         raise UsageError("A module or function is certified for tensors: give one row per input.")
-    find_threat(threat, "tensor")
-    return tensor_classifier(what, inputs.tensors, sigma=sigma, threat=threat), None, model_name(what)
+    if sigma is not None:
+        raise UsageError("sigma is for a module or function; a classifier's noise is in its predictor.")
+    if isinstance(what, Target) and isinstance(what.reader, Classifier):
+        own, run = what.reader, what.run
+    elif isinstance(what, Classifier | Path) or _is_folder(what):
+        own, run = open_classifier(what, device=device)
+    else:
+        victim = smoothed_for(threat, open_target(what, device=device), max_queries=max_queries)
+        return victim, None, victim.target.name
+    if max_queries is not None:
+        raise UsageError("max_queries is for a victim that is not a run; uf.smoothed takes it too.")
+    named = f"a classifier ({own.defence})" if not isinstance(own, Smoothed) else own.target.name
+    return own, run, str(run) if run else named
+
+
+def _is_folder(what: object) -> bool:
+    """Whether it names a run: other specs have a colon."""
+    return isinstance(what, str) and (Path(what).is_dir() or ":" not in what)

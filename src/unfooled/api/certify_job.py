@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unfooled.api.target import Opening
-from unfooled.certificates.certifier import Certifier
+from unfooled.api.target import Opens
+from unfooled.certificates.certifier import IN_FLIGHT, Certifier
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UserError
 from unfooled.files import read_json
@@ -59,7 +59,7 @@ class Item:
 class CertifierOpening:
     """How a certifier is made in another process; it must turn out to be the same one."""
 
-    classifier: Opening
+    classifier: Opens
     threat: str
     sampling: Sampling
     bounds: Sequence[str]
@@ -90,11 +90,13 @@ class CertifySpec:
 
     certifier: CertifierOpening | Certifier
     seed: int
+    in_flight: int = IN_FLIGHT
+    """Inputs that are drawn for together. With one, a budget that ends loses the draws of one input."""
 
     def open(self, at_once: int) -> CertifyWorker:
         own = self.certifier
         certifier = own if isinstance(own, Certifier) else own.open()
-        return CertifyWorker(certifier.with_seed(self.seed), min(GROUP, at_once))
+        return CertifyWorker(certifier.with_seed(self.seed), min(GROUP, at_once), self.in_flight)
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,13 @@ class CertifyWorker:
 
     certifier: Certifier
     group: int
+    in_flight: int
 
     def run(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
         while group := list(islice(pieces, self.group)):
-            for number, certificate in self.certifier.certify([item.own for _, item in group]):
+            for number, certificate in self.certifier.certify(
+                [item.own for _, item in group], in_flight=self.in_flight
+            ):
                 place, item = group[number]
                 yield place, completed(certificate, item).to_dict()
 

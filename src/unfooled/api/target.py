@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Reader, Reads
@@ -31,8 +31,15 @@ class Target:
     reader: Reads
     run: Path | None = None
     """The run folder, which also says what the victim was trained on."""
-    opening: Opening | None = None
+    opening: Opens | None = None
     """How another process opens it; None if it exists only in this one."""
+
+
+class Opens(Protocol):
+    """Opens a victim in this process or another; can be pickled."""
+
+    def open(self) -> Target: ...
+    def open_classifier(self) -> Classifier: ...
 
 
 @dataclass(frozen=True)
@@ -76,15 +83,23 @@ _ONLY_HERE = (
 )
 
 
-def travelling_classifier(own: Classifier, predictor: PredictorChoice, opened: Classifier) -> Opening:
+def travelling_classifier(own: Classifier, predictor: PredictorChoice, opened: Classifier) -> Opens:
     """How worker processes open the classifier ``own`` with another predictor, which makes it ``opened``."""
+    from unfooled.api.smoothed import Smoothed
+
+    if isinstance(opened, Smoothed):
+        return opened.opening()
     if own.folder is None:
         raise UsageError(_ONLY_HERE.format("this classifier"))
     return _opening(own, predictor, opened.identity())
 
 
-def travelling(target: Target) -> Opening:
+def travelling(target: Target) -> Opens:
     """How worker processes open the victim; one that exists only in this process is refused."""
+    from unfooled.api.smoothed import Smoothed
+
+    if isinstance(target.reader, Smoothed):
+        return target.reader.opening()
     if target.opening is None:
         raise UsageError(_ONLY_HERE.format(target.name))
     if "unknown" in target.identity:
@@ -104,7 +119,10 @@ def open_target(
     device: str = "auto",
     precision: str = "float32",
 ) -> Target:
-    """``what``: a run folder, a ``Classifier``, a victim, a function, a pipeline, or a spec of a victim."""
+    """``what``: a run folder, a ``Classifier``, a victim, a function, a pipeline, or a spec of a victim.
+
+    A victim that is not a classifier of unfooled is smoothed by the ``predictor``, if one is given.
+    """
     if isinstance(what, Target):
         return what
     options = dict(victim_options or {})
@@ -119,14 +137,19 @@ def open_target(
         if what.folder is None:
             return target
         return replace(target, opening=_opening(what, predictor, target.identity))
-    elif predictor:
-        raise UsageError("Predictors are for classifiers of unfooled; this victim answers as it is.")
     else:
         from unfooled.attacks.victims import as_victim
 
         if is_text and str(what).startswith("hf:"):
             options.setdefault("device", device)
         target = _of_victim(as_victim(str(what) if is_text else what, **options))
+        opening = Opening(what, None, options, device, precision, target.identity)
+        target = replace(target, opening=opening)
+        if predictor:
+            from unfooled.api.smoothed import smoothed
+
+            return open_target(smoothed(target, predictor=predictor))
+        return target
     return replace(target, opening=Opening(what, predictor, options, device, precision, target.identity))
 
 
@@ -164,7 +187,8 @@ def _of_classifier(
     predictor: PredictorChoice,
     victim_options: Mapping[str, object] | None,
 ) -> Target:
-    from unfooled.attacks.victims.ours import ClassifierVictim
+    from unfooled.attacks.victims.ours import ClassifierVictim, DeployedVictim
+    from unfooled.models import BlackBox
     from unfooled.predictors.override import with_predictor
 
     if victim_options:
@@ -174,6 +198,9 @@ def _of_classifier(
         )
     classifier = with_predictor(classifier, predictor)
     name = writable(run) if run else f"a classifier ({classifier.defence})"
+    if isinstance(classifier.model, BlackBox):
+        name = f"{classifier.model.name} under {classifier.predictor.describe()['name']}"
+        return Target(DeployedVictim(classifier), name, classifier.identity(), classifier)
     return Target(ClassifierVictim(classifier), name, classifier.identity(), classifier, run)
 
 

@@ -138,6 +138,7 @@ class Certifier:
                 alpha=self.sampling.alpha,
                 asked_radius=self.sampling.radius,
                 forwards_a_draw=chosen.forwards_a_draw,
+                about=chosen.about(model),
                 thing=THING[model.kind],
             )
             if self._reader is not None:

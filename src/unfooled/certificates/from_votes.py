@@ -20,6 +20,7 @@ def make_certificate(
     alpha: float,
     asked_radius: float | None = None,
     forwards_a_draw: int = 1,
+    about: str = "The smoothed classifier",
     thing: str = "text",
 ) -> Certificate:
     """The certificate that these votes give; an abstention promises nothing."""
@@ -45,7 +46,9 @@ def make_certificate(
         samples=votes.samples,
         forwards=votes.samples * forwards_a_draw,
         alpha=alpha,
-        sentence=threat.sentence(leader, radius, alpha, thing=thing, nothing=radii.changeable == 0)
+        sentence=threat.sentence(
+            leader, radius, alpha, about=about, thing=thing, nothing=radii.changeable == 0
+        )
         if votes.certified
         else _no_promise(thing, asked_radius if votes.answer else None),
         not_covered=threat.not_covered,

@@ -21,7 +21,7 @@ from unfooled.certificates.radii import (
 from unfooled.certificates.threats import find_threat
 from unfooled.certificates.token_ids import check_model, check_tokenizer, marker_inside
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model, as_text, as_texts
+from unfooled.models import BlackBox, EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.smoothing import (
     SELECT,
@@ -71,6 +71,13 @@ class Chosen:
     def at_start(self) -> bool:
         """Whether the noise is at the model's start, so that this alone may tell the model what it reads."""
         return isinstance(self.transformation, EmbeddingNoise | CertifiedMasked)
+
+    def about(self, model: Model) -> str:
+        """Whose answer a certificate's sentence is about."""
+        if not isinstance(model, BlackBox):
+            return "The smoothed classifier"
+        assert isinstance(self.transformation, SmoothedVote)
+        return f"The majority of {model.name} over {self.transformation.draws}"
 
     @property
     def forwards_a_draw(self) -> int:
@@ -129,10 +136,13 @@ class Chosen:
         if self.kind != "text":
             return ""
         (item,) = as_texts([encoded])
-        what, words = self.transformation, sum(item.maskable)
+        what = self.transformation
         if self.at_start and (reason := marker_inside(as_text(model), item)):
             return reason
-        if not isinstance(what, CertifiedMasked) or what.threat == "l2" or words > what.masked_tokens:
+        if not isinstance(what, CertifiedMasked) or what.threat == "l2":
+            return ""
+        words = sum(item.maskable)
+        if words > what.masked_tokens:
             return ""
         return (
             f"the mask hides all of the text's word tokens ({words}; masked_tokens is {what.masked_tokens}): "
@@ -158,6 +168,11 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         raise UsageError(
             f"The model has {model.num_labels} output: the largest of one is always the same, and "
             "a certificate of it would say nothing. Certify a classifier of two classes or more."
+        )
+    if isinstance(model, BlackBox) and threat not in _WORD_VOTES:
+        raise UsageError(
+            f"--threat {threat} is about the embeddings of a model, and {model.name} shows only its answers. "
+            f"Use --threat {', '.join(_WORD_VOTES)}."
         )
     instead, notes = "", list[str]()
     if threat in _WORD_VOTES:
@@ -189,6 +204,15 @@ def not_trained_for(chosen: Chosen, defence: str, better: Sequence[str]) -> Chos
         f"or empty certificates. Train with {names}."
     )
     return replace(chosen, notes=(*chosen.notes, note))
+
+
+def of_the_majority(chosen: Chosen, model: BlackBox) -> Chosen:
+    """With a note that the certificates are not about the single answers of a black box."""
+    note = (
+        f"The certificates are about {chosen.about(model).replace('The', 'the', 1)}, not about its single "
+        f"answers: deploy the majority with unfooled.smoothed(victim, predictor={chosen.describe()!r})."
+    )
+    return replace(chosen, notes=(note,))
 
 
 def certified_transformation(classifier: Classifier) -> Transformation:
@@ -230,12 +254,13 @@ def _smoothing(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
-    kinds, predictor = _WORD_VOTES[threat], classifier.predictor
+    kinds, predictor, model = _WORD_VOTES[threat], classifier.predictor, classifier.model
     if isinstance(predictor, kinds):
         return predictor, []
-    kind = kinds[0]
+    closed = isinstance(model, BlackBox) and bool(model.mask_refusal())
+    kind = next(kind for kind in kinds if not (closed and kind is RandomWordMask))
     made = kind()
-    made.check(classifier.model)
+    made.check(model)
     return made, [
         f"The certificates are about the predictor {kind.name}, not about this run's "
         f"'{predictor.describe()['name']}': deploy it with --predictor {kind.name}."

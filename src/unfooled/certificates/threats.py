@@ -23,18 +23,26 @@ class Threat:
     not_covered: str
 
     def sentence(
-        self, label: str, radius: float, alpha: float, *, thing: str = "text", nothing: bool = False
+        self,
+        label: str,
+        radius: float,
+        alpha: float,
+        *,
+        about: str = "The smoothed classifier",
+        thing: str = "text",
+        nothing: bool = False,
     ) -> str:
-        """The promise for one input; ``nothing``: no change of this kind can be made to it."""
+        """The promise for one input; ``nothing``: no change of this kind can be made to it.
+
+        ``about`` is whose answer the promise is about.
+        """
         wrong = f"the sampling behind this statement is wrong with a probability of at most {alpha:g}."
         if radius <= 0:
             covered = "nothing in it can be replaced, so nothing" if nothing else "no change"
-            return (
-                f"The smoothed classifier answers «{label}» for this {thing}; {covered} is covered; {wrong}"
-            )
+            return f"{about} answers «{label}» for this {thing}; {covered} is covered; {wrong}"
         number = rounded_down(radius)
         changes = self.changes.format(r=number, thing=thing, s="" if radius == 1 else "s")
-        return f"The smoothed classifier answers «{label}» for this {thing} and for {changes}; {wrong}"
+        return f"{about} answers «{label}» for this {thing} and for {changes}; {wrong}"
 
 
 _NOISE_LIMITS = (

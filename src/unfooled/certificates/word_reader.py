@@ -28,7 +28,7 @@ from unfooled.records.certificate import CERTIFIED, Certificate
 from unfooled.words.word import WORD, in_case_of
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded, EncodedInput, Model
+    from unfooled.models import Encoded, EncodedInput, Model, TextModel
 
 
 EXAMPLES = 3
@@ -59,8 +59,12 @@ class WordReader:
         substitutes: SubstitutionTable | None,
         antonyms: Callable[[str], tuple[str, ...]] | None,
     ) -> None:
-        self._text = as_text(model)
+        self._model = model
         self._substitutes, self._antonyms = substitutes, antonyms
+
+    @cached_property
+    def _text(self) -> TextModel:
+        return as_text(self._model)
 
     @cached_property
     def _table(self) -> NDArray[np.float32]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +14,13 @@ from unfooled.cli import attack_options as own
 from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, print_json
 from unfooled.cli.declared import takes
+from unfooled.cli.victim_options import (
+    Labels,
+    VictimSet,
+    command_without_secrets,
+    victim_folder,
+    victim_options,
+)
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
 
@@ -36,8 +40,8 @@ def attack(
     tools: dict[str, object],
     predictor: options.PredictorName = None,
     predictor_set: own.PredictorSet = None,
-    victim_set: own.VictimSet = None,
-    labels: own.Labels = None,
+    victim_set: VictimSet = None,
+    labels: Labels = None,
     seed: own.Seed = 0,
     in_flight: own.InFlight = 128,
     workers: options.Workers = None,
@@ -65,9 +69,6 @@ def attack(
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
     from unfooled.settings import build, parse_assignments
 
-    victim_options = parse_assignments(victim_set or [])
-    if labels:
-        victim_options["labels"] = [name.strip() for name in labels.split(",")]
     chosen = _recipes(recipe, parse_assignments(set_ or []))
     _check_numbers(limit, in_flight, show)
 
@@ -86,16 +87,17 @@ def attack(
     target = open_target(
         run,
         predictor=options.predictor_choice(predictor, predictor_set),
-        victim_options=victim_options,
+        victim_options=victim_options(victim_set, labels),
         device=device,
         precision=precision,
     )
     if len(chosen) > 1:
         chosen = _within_reach(chosen, target, only_these=recipe != "all")
     reports = {}
+    command = command_without_secrets(run, target.name)
     for name, settings in chosen.items():
         folder = _folder(target, out_, name, several=len(chosen) > 1)
-        with attack_progress(name) as on_progress, recorded_command(_command(run, target.name)):
+        with attack_progress(name) as on_progress, recorded_command(command):
             reports[name] = run_attack(
                 target,
                 which,
@@ -178,18 +180,7 @@ def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> 
 
     if out is not None:
         return out / recipe if several else out
-    slug = re.sub(r"[^\w.-]+", "-", target.name).strip("-.")
-    return default_folder(target, recipe) or Path("attacks") / slug / recipe
-
-
-def _command(run: str, name: str) -> str:
-    """The command as it was given, without what may be a password: in an address, headers, extra fields."""
-    from unfooled.files import writable
-
-    is_address = run.lower().startswith(("http://", "https://"))
-    words: Sequence[str] = [name if is_address and word == run else word for word in sys.argv[1:]]
-    secret = re.compile(r"^(--victim-set=)?(\s*(?:headers|extra)\s*=).*", re.DOTALL)
-    return writable(shlex.join(["unfooled", *(secret.sub(r"\1\2…", word) for word in words)]))
+    return default_folder(target, recipe) or victim_folder("attacks", target.name, recipe)
 
 
 def _all_broke(counts: Mapping[str, int]) -> bool:

@@ -10,7 +10,8 @@ import typer
 Victim = Annotated[
     str | None,
     typer.Argument(
-        help="Folder of a trained run; or hf:NAME, module:function, file.py:function, https://….",
+        help="Folder of a trained run; or hf:NAME, sklearn:FILE.skops, onnx:FOLDER, module:function, "
+        "file.py:function, https://….",
         show_default=False,
     ),
 ]
@@ -21,12 +22,6 @@ RecipeSettings = Annotated[
 Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified).")]
 PredictorSet = Annotated[
     list[str] | None, typer.Option(help="A setting of the predictor, e.g. --predictor-set votes=50.")
-]
-VictimSet = Annotated[
-    list[str] | None, typer.Option(help="An option of a victim that is no run, e.g. rate=5. Repeatable.")
-]
-Labels = Annotated[
-    str | None, typer.Option(help="Class names of such a victim in the order of its scores: ham,spam.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the attack and of the victim's noise.")]
 InFlight = Annotated[int, typer.Option(help="Examples attacked side by side; changes speed and memory only.")]

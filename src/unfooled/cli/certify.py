@@ -1,18 +1,28 @@
-"""``unfooled certify``: what a run provably keeps when its inputs are tampered with."""
+"""``unfooled certify``: what a run, or any other victim, provably keeps when its inputs are tampered with."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.cli import attack_options, options
 from unfooled.cli import certify_options as own
 from unfooled.cli.console import JsonOption, command_line, err, print_json
 from unfooled.cli.declared import takes
+from unfooled.cli.victim_options import (
+    Labels,
+    VictimSet,
+    command_without_secrets,
+    victim_folder,
+    victim_options,
+)
 from unfooled.data.inputs import Inputs
 from unfooled.data.tensors import read_tensors
 from unfooled.errors import UsageError
+
+if TYPE_CHECKING:
+    from unfooled.api.target import Target
 
 
 @takes(sampling=Sampling, reading=Reading, inputs=options.INPUTS)
@@ -31,6 +41,9 @@ def certify(
     predictor: options.PredictorName = None,
     predictor_set: attack_options.PredictorSet = None,
     reading: dict[str, Any],
+    victim_set: VictimSet = None,
+    labels: Labels = None,
+    max_queries: own.MaxQueries = None,
     seed: own.Seed = 0,
     device: attack_options.Device = "auto",
     workers: options.Workers = None,
@@ -43,21 +56,28 @@ def certify(
 
     Example: unfooled certify runs/noise --threat l2 --limit 100 --adaptive
 
+    Any victim: unfooled certify sklearn:spam.skops --threat edits --task spam --predictor-set rates=[0.9]
+
     For images and other tensors: unfooled certify python:net.py:build --tensors images.npz --sigma 0.25
 
     Interrupted? Run the same command again: finished inputs are kept.
     """
     from unfooled.api.certify import certify as run_certify
+    from unfooled.api.target import Target
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
     from unfooled.storage.provenance import recorded_command
 
     if show < 0:
         raise UsageError(f"--show must be at least 0, got {show}.")
-    rows, labels = read_tensors(tensors) if tensors else (None, None)
-    which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=labels)
-    with certify_progress(threat) as on_progress, recorded_command(command_line()):
+    rows, truth = read_tensors(tensors) if tensors else (None, None)
+    which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=truth)
+    settings = victim_options(victim_set, labels)
+    what, command = _opened(run, settings, tensors=tensors is not None, device=device)
+    if isinstance(what, Target) and out_ is None and not texts:
+        out_ = victim_folder("certificates", what.name, threat)
+    with certify_progress(threat) as on_progress, recorded_command(command):
         report = run_certify(
-            run,
+            what,
             which,
             threat=threat,
             sigma=sigma,
@@ -68,6 +88,7 @@ def certify(
             predictor=options.predictor_choice(predictor, predictor_set),
             seed=None if seed < 0 else seed,
             device=device,
+            max_queries=max_queries,
             workers=workers,
             ray=ray,
             out=out_,
@@ -85,3 +106,18 @@ def certify(
     folder = out_ or (None if texts or tensors else Path(run) / "certificates" / threat)
     if folder:
         err.print(f"Saved in {folder}", style="dim", soft_wrap=True)
+
+
+def _opened(run: str, settings: dict[str, object], *, tensors: bool, device: str) -> tuple[str | Target, str]:
+    """A run or a model of tensors by its name, any other victim opened; and the command to record."""
+    from unfooled.api.target import open_target
+
+    if tensors or Path(run).is_dir() or ":" not in run or run.startswith("python:"):
+        if settings:
+            raise UsageError(
+                f"{', '.join(settings)}: victim options are for functions, models and endpoints; a run "
+                "has none."
+            )
+        return run, command_line()
+    target = open_target(run, victim_options=settings, device=device)
+    return target, command_without_secrets(run, target.name)

@@ -10,7 +10,8 @@ import typer
 Model = Annotated[
     str,
     typer.Argument(
-        help="Folder of a trained run; with --tensors a PyTorch model, python:FILE.py:NAME.",
+        help="Folder of a trained run; any victim of attack: hf:NAME, sklearn:FILE.skops, onnx:FOLDER, "
+        "file.py:function, https://…; with --tensors a PyTorch model, python:FILE.py:NAME.",
         show_default=False,
     ),
 ]
@@ -30,7 +31,7 @@ Pair = Annotated[list[str] | None, typer.Option(help="Second text of a pair, one
 Threat = Annotated[
     str,
     typer.Option(
-        help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms or words."
+        help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms, words or edits."
     ),
 ]
 Bound = Annotated[
@@ -52,5 +53,9 @@ Out = Annotated[
     typer.Option(
         "--out", help="Folder for certificate.json and the journal (default: RUN/certificates/THREAT)."
     ),
+]
+MaxQueries = Annotated[
+    int | None,
+    typer.Option(help="Ask a victim that is no run about so many texts, at most; run again to go on."),
 ]
 Show = Annotated[int, typer.Option(help="Show so many certificates in full.")]

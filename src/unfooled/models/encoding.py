@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unfooled.errors import UsageError
 from unfooled.hub.batches import pad
 
 MAX_CHARACTERS = 1_000_000
@@ -167,6 +168,21 @@ def unknown_id(tokenizer: Any) -> int:
     return next(number for number in range(len(tokenizer)) if number not in special)
 
 
+def checked_texts(first: Sequence[str], second: Sequence[str] | None = None) -> list[tuple[str, ...]]:
+    """(text,) or (text, pair) of each input; lone surrogates, which cannot be tokenised, are replaced."""
+    if isinstance(first, str) or isinstance(second, str):
+        raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
+    columns = {"texts": first} | ({} if second is None else {"pairs": second})
+    for name, values in columns.items():
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                raise UsageError(f"{name}[{index}] is {type(value).__name__}, not text.")
+    if second is not None and len(second) != len(first):
+        raise UsageError(f"{len(first)} texts but {len(second)} pairs: give one pair per text.")
+    clean = [[_without_surrogates(text) for text in values] for values in columns.values()]
+    return list(zip(*clean, strict=True))
+
+
 def refusal(texts: Sequence[str]) -> str:
     """Why a text (or one of a pair) is not read; empty if it is."""
     for text in texts:
@@ -175,3 +191,7 @@ def refusal(texts: Sequence[str]) -> str:
         if len(text) > MAX_CHARACTERS:
             return f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
     return ""
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

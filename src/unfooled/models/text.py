@@ -23,7 +23,8 @@ from unfooled.files import JsonObject
 from unfooled.hub.batches import tokens_per_batch
 from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
-from unfooled.models.encoding import Batch, Encoded, collate, encode, refusal
+from unfooled.models.black_box import BlackBox
+from unfooled.models.encoding import Batch, Encoded, checked_texts, collate, encode, refusal
 from unfooled.models.identity import WeightsDigest
 from unfooled.models.model import EncodedInput, Forward, Model, Unreadable
 from unfooled.models.noise import NoiseSampler, Site
@@ -128,18 +129,7 @@ class TextModel(Model):
         )
 
     def inputs(self, first: Sequence[str], second: Sequence[str] | None = None) -> list[tuple[str, ...]]:
-        """(text,) or (text, pair) of each input; lone surrogates, which cannot be tokenised, are replaced."""
-        if isinstance(first, str) or isinstance(second, str):
-            raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
-        columns = {"texts": first} | ({} if second is None else {"pairs": second})
-        for name, values in columns.items():
-            for index, value in enumerate(values):
-                if not isinstance(value, str):
-                    raise UsageError(f"{name}[{index}] is {type(value).__name__}, not text.")
-        if second is not None and len(second) != len(first):
-            raise UsageError(f"{len(first)} texts but {len(second)} pairs: give one pair per text.")
-        clean = [[_without_surrogates(text) for text in values] for values in columns.values()]
-        return list(zip(*clean, strict=True))
+        return checked_texts(first, second)
 
     def read(self, inputs: Sequence[str | tuple[str, ...]]) -> list[Encoded | Unreadable]:
         """Texts, or pairs of texts (all inputs alike); a text that has nothing to read is refused."""
@@ -273,6 +263,11 @@ def as_text(model: Model) -> TextModel:
     return model
 
 
+def as_reader(model: Model) -> TextModel | BlackBox:
+    """The model as one that reads texts, a black box too, for what works on words; others are refused."""
+    return model if isinstance(model, BlackBox) else as_text(model)
+
+
 def as_texts(encoded: Sequence[EncodedInput]) -> Sequence[Encoded]:
     """The inputs of a model of texts (see :func:`as_text`) as what they are."""
     return cast("Sequence[Encoded]", encoded)
@@ -292,10 +287,6 @@ def _architecture(module: Any) -> str:
         if key not in _NOT_ARCHITECTURE and not key.startswith("_")
     }
     return _digest(json.dumps([type(module).__name__, told], sort_keys=True, default=str).encode())
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _digest(data: bytes) -> str:

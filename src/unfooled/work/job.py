@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from unfooled.errors import UserError
+from unfooled.errors import QueriesSpent, UserError
 from unfooled.files import JsonMapping
 from unfooled.storage.journal import TEMPORARY, Journal, Key
 from unfooled.storage.kept import Kept, kept_records
@@ -75,13 +75,19 @@ class Job(Generic[ItemT]):
         """Do what is left, and report.
 
         ``report`` gets all records, decoded when they are read; it is also called when Ctrl-C or a user error
-        stops the work, if something is done and the journal is a file. ``take`` gets each record once: first
+        stops the work, if something is done and the journal is a file. A budget of queries that ends
+        (:class:`QueriesSpent`) gives the report of what is done. ``take`` gets each record once: first
         those that the journal has, then the new ones. ``tell`` is called when the former are read, when the
         first worker is ready, and after each new record.
         """
         listed = journal.write_list(self.keys)
         try:
             self._work(listed, journal, executor, spec, take, tell)
+        except QueriesSpent:
+            records = kept_records(journal, listed, decode)
+            if not len(records):
+                raise
+            return report(records)
         except (KeyboardInterrupt, UserError):
             records = kept_records(journal, listed, decode)
             if len(records) and journal.path != TEMPORARY:

@@ -1,7 +1,9 @@
-"""Victims that are not ours: a Python function, a Hugging Face model or pipeline, an HTTP endpoint.
+"""Victims that are not ours: functions, Hugging Face, scikit-learn and ONNX models, HTTP endpoints.
 
 >>> open_victim("hf:my-model-folder")
 >>> open_victim("classify.py:scores", labels=["ham", "spam"])
+>>> open_victim("sklearn:spam.skops")
+>>> open_victim("onnx:exported")
 >>> open_victim("https://example.org/classify", token_env="MY_TOKEN", rate=5)
 >>> as_victim(lambda texts: [[0.1, 0.9] for _ in texts])
 
@@ -25,7 +27,8 @@ from unfooled.errors import UsageError, did_you_mean
 __all__ = ["BadAnswer", "FunctionVictim", "HttpVictim", "VictimUnavailable", "as_victim", "open_victim"]
 
 FORMS = (
-    "https://… (an endpoint), hf:NAME (a model folder or hub id), module:function or path/file.py:function"
+    "https://… (an endpoint), hf:NAME (a model folder or hub id), sklearn:FILE.skops, onnx:FOLDER, "
+    "module:function or path/file.py:function"
 )
 
 
@@ -38,6 +41,14 @@ def open_victim(spec: str, **options: Any) -> Victim:
 
         names = ("device", "labels", "max_length")
         return _made(ModelVictim.load, spec.removeprefix("hf:"), options, more=names)
+    if spec.startswith("sklearn:"):
+        from unfooled.attacks.victims.estimator import EstimatorVictim
+
+        return _made(EstimatorVictim.load, spec.removeprefix("sklearn:"), options)
+    if spec.startswith("onnx:"):
+        from unfooled.attacks.victims.onnx import OnnxVictim
+
+        return _made(OnnxVictim.load, spec.removeprefix("onnx:"), options)
     place, colon, name = spec.rpartition(":")
     if colon and place and name.replace(".", "").isidentifier():
         return as_victim(find_object(spec), spec=spec, **options)
@@ -46,7 +57,10 @@ def open_victim(spec: str, **options: Any) -> Victim:
 
 
 def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", **options: Any) -> Victim:
-    """A victim from a function, an object with ``scores(texts)``, a pipeline, a spec, or a victim itself."""
+    """A victim from a function, an object with ``scores(texts)`` or ``predict_proba``, a pipeline, a spec.
+
+    A victim stays what it is.
+    """
     if isinstance(obj, str):
         return open_victim(obj, labels=labels, **options)
     if isinstance(obj, Victim):
@@ -58,12 +72,16 @@ def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", 
         from unfooled.attacks.victims.pipeline import PipelineVictim
 
         return _made(PipelineVictim, obj, options)
+    if callable(getattr(obj, "predict_proba", None)) and not (inspect.isclass(obj) or hasattr(obj, "scores")):
+        from unfooled.attacks.victims.estimator import EstimatorVictim
+
+        return _made(EstimatorVictim, obj, options | ({"spec": spec} if spec else {}))
     function = obj if inspect.isfunction(obj) else getattr(obj, "scores", obj)
     if not callable(function) or inspect.isclass(obj):
         raise UsageError(
             f"{spec or repr(obj)[:80]} is {_article(obj)}, which cannot be asked. Give a function from a "
             "list of texts to one list of class probabilities per text, or an object with such a method, "
-            "scores(texts)."
+            "scores(texts) or predict_proba(texts)."
         )
     return _made(FunctionVictim, function, options | ({"spec": spec} if spec else {}))
 
@@ -71,7 +89,7 @@ def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", 
 def _made(
     make: Callable[..., Any], first: Any, options: dict[str, Any], *, more: Sequence[str] = ()
 ) -> Victim:
-    hidden = ("clock", "sleep", "name", "spec")
+    hidden = ("clock", "sleep", "name", "sha256", "spec")
     parameters = inspect.signature(make).parameters.values()
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in hidden]
     known = [*dict.fromkeys([*own, *more])]

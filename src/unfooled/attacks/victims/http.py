@@ -14,8 +14,10 @@ import base64
 import hashlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -46,7 +48,10 @@ class HttpSettings:
         "list", "Pairs as [text, pair], or as {'text': …, 'text_pair': …}"
     )
     batch_size: int = setting(32, "Texts per request", at_least=1)
-    timeout: float = setting(30.0, "Seconds to wait for an answer", at_least=0.001)
+    concurrency: int = setting(
+        4, "Requests that are on their way at a time, at most", at_least=1, at_most=256
+    )
+    timeout: float = setting(30.0, "Seconds for one request in all, to the last byte", at_least=0.001)
     retries: int = setting(5, "How often a failed request is sent again", at_least=0)
     backoff: float = setting(0.5, "Seconds before the first retry; doubled each time", at_least=0)
     max_wait: float = setting(120.0, "Longest pause in seconds that Retry-After may ask for", at_least=0)
@@ -66,7 +71,7 @@ class HttpVictim:
         headers: Mapping[str, str] | None = None,
         token_env: str | None = None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         **settings: object,
     ) -> None:
         if settings.get("extra") is None:
@@ -78,13 +83,17 @@ class HttpVictim:
         secrets = _secret_headers(login, token_env)
         self._header_names = sorted({name.lower() for name in [*(headers or {}), *secrets]})
         self._check = ScoreCheck()
+        self._stopped = threading.Event()
+        """Ends pauses when the caller has given up."""
+        self.patience: float | None = None
+        """Seconds after which a request that failed is not tried again; an attack sets it to its time cap."""
         self._good: Query | None = None
         """The last query that was answered well."""
         self._poster = Poster(
             target,
             shown=self.address,
             headers={**(headers or {}), **secrets},
-            pace=Pace(self.settings.rate, clock=clock, sleep=sleep),
+            pace=Pace(self.settings.rate, clock=clock, sleep=sleep or self._stopped.wait),
             timeout=self.settings.timeout,
             retries=self.settings.retries,
             backoff=self.settings.backoff,
@@ -95,11 +104,29 @@ class HttpVictim:
         return f"HttpVictim({self.address!r}, labels={self.labels!r})"
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
-        answers: list[Answer] = []
-        for start in range(0, len(asked), self.settings.batch_size):
-            queries = [one.query for one in asked[start : start + self.settings.batch_size]]
-            answers.extend(self._served(queries))
-        return answers
+        size = self.settings.batch_size
+        batches = [[one.query for one in asked[at : at + size]] for at in range(0, len(asked), size)]
+        # The first answer shows how many classes there are, so nothing is asked beside it.
+        served = [] if self.labels else [self._served(batch) for batch in batches[:1]]
+        served += self._side_by_side(batches[len(served) :])
+        return [answer for answers in served for answer in answers]
+
+    def _side_by_side(self, batches: Sequence[Sequence[Query]]) -> list[list[Answer]]:
+        """The answers to each batch, in order, some requests at a time."""
+        at_once = min(self.settings.concurrency, len(batches))
+        if at_once < 2:
+            return [self._served(batch) for batch in batches]
+        self._stopped.clear()
+        pool = ThreadPoolExecutor(at_once, thread_name_prefix="unfooled-endpoint")
+        try:
+            return list(pool.map(self._served, batches))
+        except BaseException:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._poster.abandon()
+            raise
+        finally:
+            pool.shutdown(wait=False)
 
     def describe(self) -> dict[str, object]:
         """What it is, for the record of a run; what may hold a key is there as a digest only."""
@@ -134,7 +161,7 @@ class HttpVictim:
 
     def _batch(self, queries: Sequence[Query]) -> list[Answer]:
         body = {**self.settings.extra, self.settings.request_field: [self._sent(query) for query in queries]}
-        content = self._poster.post(json.dumps(body).encode())
+        content = self._poster.post(json.dumps(body).encode(), within=self.patience)
         found = None
         try:
             found = self._found(content, len(queries))

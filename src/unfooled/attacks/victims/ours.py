@@ -15,7 +15,7 @@ import numpy as np
 from unfooled.attacks.victim import Answer, Asked, Gradients
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded
+    from unfooled.models import Encoded, EncodedInput
     from unfooled.predictors import Classifier
     from unfooled.predictors.ballots import Ballot
 
@@ -23,18 +23,16 @@ DECIMALS = 6
 """Scores are rounded to this: what is left is the same in whatever batch a query was answered."""
 
 
-class ClassifierVictim:
-    """A white-box victim around a :class:`~unfooled.predictors.Classifier`."""
+class DeployedVictim:
+    """A classifier that shows its deployed answers and nothing else: a smoothed black box is one."""
 
     def __init__(self, classifier: Classifier) -> None:
-        from unfooled.models import as_text
+        from unfooled.models import as_reader
 
         self.classifier = classifier
-        self.model = as_text(classifier.model)
         self.labels = classifier.labels
         self.randomised = classifier.predictor.randomised
-        self.rough = self.model.bf16
-        """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
+        self._reads = as_reader(classifier.model)
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
         encoded = self._encoded(asked)
@@ -48,6 +46,26 @@ class ClassifierVictim:
             )
             for decision in decisions
         ]
+
+    def describe(self) -> dict[str, object]:
+        return {"labels": list(self.labels), "predictor": self.classifier.predictor.describe()}
+
+    def _encoded(self, asked: Sequence[Asked]) -> Sequence[EncodedInput]:
+        texts = [item.query[0] for item in asked]
+        pairs = [item.query[1] for item in asked] if asked and len(asked[0].query) == 2 else None
+        return self._reads.encode(texts, pairs)
+
+
+class ClassifierVictim(DeployedVictim):
+    """A white-box victim around a :class:`~unfooled.predictors.Classifier`."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        from unfooled.models import as_text
+
+        super().__init__(classifier)
+        self.model = as_text(classifier.model)
+        self.rough = self.model.bf16
+        """Answers depend on the batch a little; :meth:`confirmed` ones do not."""
 
     def confirmed(self, asked: Sequence[Asked]) -> list[Answer]:
         """The answers in float32, whatever the search is done in."""
@@ -128,13 +146,10 @@ class ClassifierVictim:
         np.add.at(total, owners, vectors)
         return total
 
-    def describe(self) -> dict[str, object]:
-        return {"labels": list(self.labels), "predictor": self.classifier.predictor.describe()}
+    def _encoded(self, asked: Sequence[Asked]) -> Sequence[Encoded]:
+        from unfooled.models import as_texts
 
-    def _encoded(self, asked: Sequence[Asked]) -> list[Encoded]:
-        texts = [item.query[0] for item in asked]
-        pairs = [item.query[1] for item in asked] if asked and len(asked[0].query) == 2 else None
-        return self.model.encode(texts, pairs)
+        return as_texts(super()._encoded(asked))
 
 
 def _ballots(plan: Any, owner: int, draws: int) -> list[Ballot]:

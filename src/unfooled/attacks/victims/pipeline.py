@@ -65,6 +65,12 @@ class ModelVictim:
     def __repr__(self) -> str:
         return f"ModelVictim({self.name!r}, labels={self.labels!r}, max_length={self.max_length})"
 
+    @property
+    def mask_token(self) -> str | None:
+        """The token that stands for a hidden word."""
+        found: str | None = self.tokenizer.mask_token
+        return found
+
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
         if not asked:
             return []

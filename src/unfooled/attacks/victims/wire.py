@@ -1,18 +1,24 @@
-"""Posting to an HTTP address politely: pace, timeouts, retries with growing pauses, no redirects.
+"""Posting to an HTTP address politely: pace, deadlines, retries with growing pauses, no redirects.
 
-On httpx. Redirects are refused rather than followed, so that credentials go to no other host; cookies are not
-kept; the address, whose query may hold a key, is kept out of httpx's log.
+On httpx, in an event loop of its own: a request is over at its deadline, however slowly bytes come in, and
+several may be on their way at once. Redirects are refused rather than followed, so that credentials go to no
+other host; cookies are not kept; the address, whose query may hold a key, is kept out of httpx's log.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
@@ -20,6 +26,8 @@ from unfooled.attacks.victims.scores import VictimUnavailable
 from unfooled.errors import UsageError
 
 MAX_BYTES = 64 << 20
+BEGINNING = 2000
+"""Bytes that are read of a refusal."""
 BUSY = {408, 425, 429, *range(500, 600)}
 """Worth another try."""
 ABOUT_THE_TEXTS = {400, 413, 422}
@@ -44,22 +52,50 @@ class Pace:
         rate: float,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.gap = 1 / rate if rate else 0.0
         self.clock = clock
         self.sleep = sleep
         self._next = float("-inf")
+        self._lock = threading.Lock()
 
     def wait(self) -> None:
-        now = self.clock()
-        if now < self._next:
-            self.sleep(self._next - now)
-        self._next = max(now, self._next) + self.gap
+        """Until it is the caller's turn."""
+        with self._lock:
+            now = self.clock()
+            turn = max(now, self._next)
+            self._next = turn + self.gap
+        if turn > now:
+            self.sleep(turn - now)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer that came before the deadline; of a refusal the beginning."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class TooSlow(Exception):
+    """The deadline of a request passed; ``reached``: the request was on its way."""
+
+    def __init__(self, reached: bool) -> None:
+        super().__init__()
+        self.reached = reached
 
 
 class Poster:
-    """Posts JSON to one address. Nothing it says or shows holds a header's value."""
+    """Posts JSON to one address, from any number of threads. Nothing it shows holds a header's value.
+
+    ``timeout`` is the time of one request in all, from connecting to the last byte.
+    """
 
     def __init__(
         self,
@@ -86,13 +122,24 @@ class Poster:
                 raise UsageError(f"The value of the header {name!r} must be one line of ASCII text.")
         self._told = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
         try:
-            # The certificates that this machine trusts, a company's own among them.
-            self._client = httpx.Client(verify=ssl.create_default_context(), timeout=timeout)
+            # The certificates that this machine trusts, a company's own among them; no cookie is kept.
+            self._client = httpx.AsyncClient(
+                verify=ssl.create_default_context(),
+                timeout=None,
+                limits=httpx.Limits(max_connections=None),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
         except (ImportError, ValueError):  # its text may show the password of a proxy
             raise UsageError(
                 "The proxy that the environment names (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) cannot be used: "
                 "name an http:// or https:// proxy, or unset the variable."
             ) from None
+        log, hidden = logging.getLogger("httpx"), _Without(target)
+        log.addFilter(hidden)
+        weakref.finalize(self, log.removeFilter, hidden)
+        self._flying: set[Future[Reply]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
         self.shown = shown
         self.pace = pace
         self.timeout = timeout
@@ -103,35 +150,42 @@ class Poster:
     def __repr__(self) -> str:
         return f"Poster({self.shown!r})"
 
-    def post(self, body: bytes) -> str:
-        """The content of the answer, after as many tries as allowed."""
+    def post(self, body: bytes, *, within: float | None = None) -> str:
+        """The content of the answer, after as many tries as allowed; no retry begins after ``within`` s."""
         asked: float | None = None
-        reason, reached = "", False
+        reason, reached, tries = "", False, 0
+        started = self.pace.clock()
         for attempt in range(self.retries + 1):
             if attempt:
                 growing = min(self.backoff * 2 ** (attempt - 1), LONGEST_PAUSE)
-                self.pace.sleep(growing if asked is None else asked)
-                asked = None
+                pause, asked = growing if asked is None else asked, None
+                if within is not None and self.pace.clock() + pause - started >= within:
+                    break
+                self.pace.sleep(pause)
             self.pace.wait()
+            left = None if within is None else within - (self.pace.clock() - started)
+            timeout = self.timeout if left is None or attempt == 0 else max(0.001, min(self.timeout, left))
+            tries += 1
             try:
-                with self._sent(body) as answer:
-                    if answer.is_success:
-                        return self._content(answer)
-                    if answer.status_code not in BUSY:
-                        raise self._refused(answer)
-                    reason, reached = f"HTTP {answer.status_code}", answer.status_code >= 500
-                    asked = _retry_after(answer.headers.get("Retry-After"))
+                answer = self._sent(body, timeout)
+            except TooSlow as slow:
+                reached, reason = slow.reached, f"no answer within {timeout:g} s"
             except httpx.RequestError as error:
-                # Only a connection that was made can have been lost, or have timed out, over the texts.
-                reached = not isinstance(error, NOT_CONNECTED)
-                timed_out = isinstance(error, httpx.TimeoutException)
-                reason = f"no answer within {self.timeout:g} s" if timed_out else _cause(error)
+                # Only a connection that was made can have been lost over the texts.
+                reached, reason = not isinstance(error, NOT_CONNECTED), _cause(error)
+            else:
+                if answer.is_success:
+                    return self._content(answer)
+                if answer.status not in BUSY:
+                    raise self._refused(answer)
+                reason, reached = f"HTTP {answer.status}", answer.status >= 500
+                asked = _retry_after(answer.headers.get("Retry-After"))
             if asked is not None and asked > self.max_wait:
                 raise VictimUnavailable(
                     f"{self.shown} answered {reason} and asks to wait {asked:.0f} s. Run again later, lower "
                     "the rate, or raise max_wait."
                 )
-        times = f"{self.retries + 1} tries" if self.retries else "one try"
+        times = f"{tries} tries" if tries > 1 else "one try"
         failure = NotServed(
             f"{self.shown} does not answer after {times} ({reason}).",
             "See that the service runs and can be reached from here, raise timeout or retries, or lower the "
@@ -139,31 +193,66 @@ class Poster:
         )
         raise failure if reached else VictimUnavailable(str(failure))
 
-    @contextmanager
-    def _sent(self, body: bytes) -> Iterator[httpx.Response]:
-        log, hidden = logging.getLogger("httpx"), _Without(self._target)
-        log.addFilter(hidden)
+    def abandon(self) -> None:
+        """Give up all requests that are on their way."""
+        for request in list(self._flying):
+            request.cancel()
+
+    def _sent(self, body: bytes, timeout: float) -> Reply:
+        """The answer to one request, or :class:`TooSlow`: bytes that drip in do not put the deadline off."""
+        request = asyncio.run_coroutine_threadsafe(self._exchange(body, timeout), self._running_loop())
+        self._flying.add(request)
         try:
-            with self._client.stream("POST", self._target, content=body, headers=self._headers) as answer:
-                yield answer
+            return request.result()
+        except BaseException:
+            request.cancel()
+            raise
         finally:
-            log.removeFilter(hidden)
-            self._client.cookies.clear()
+            self._flying.discard(request)
 
-    def _content(self, answer: httpx.Response) -> str:
-        data = bytearray()
-        for piece in answer.iter_bytes():
-            data += piece
-            if len(data) > MAX_BYTES:
-                raise VictimUnavailable(
-                    f"{self.shown} answered with more than {MAX_BYTES >> 20} MB. Lower batch_size."
-                )
-        return data.decode("utf-8", "replace")
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="unfooled-http", daemon=True).start()
+                weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+            return self._loop
 
-    def _refused(self, answer: httpx.Response) -> VictimUnavailable:
+    async def _exchange(self, body: bytes, timeout: float) -> Reply:
+        reached = False
+
+        async def trace(event: str, info: Mapping[str, object]) -> None:
+            nonlocal reached
+            reached = reached or "send_request" in event
+
+        try:
+            return await asyncio.wait_for(self._streamed(body, trace), timeout)
+        except asyncio.TimeoutError as error:
+            raise TooSlow(reached) from error
+
+    async def _streamed(self, body: bytes, trace: Callable[..., object]) -> Reply:
+        async with self._client.stream(
+            "POST", self._target, content=body, headers=self._headers, extensions={"trace": trace}
+        ) as answer:
+            most = MAX_BYTES if answer.is_success else BEGINNING
+            data = bytearray()
+            async for piece in answer.aiter_bytes():
+                data += piece
+                if len(data) > most:
+                    break
+            return Reply(answer.status_code, answer.headers, bytes(data))
+
+    def _content(self, answer: Reply) -> str:
+        if len(answer.content) > MAX_BYTES:
+            raise VictimUnavailable(
+                f"{self.shown} answered with more than {MAX_BYTES >> 20} MB. Lower batch_size."
+            )
+        return answer.content.decode("utf-8", "replace")
+
+    def _refused(self, answer: Reply) -> VictimUnavailable:
         """What a refusal means, with the beginning of the answer."""
-        code = answer.status_code
-        content = next(answer.iter_bytes(2000), b"").decode("utf-8", "replace")[:200]
+        code = answer.status
+        content = answer.content.decode("utf-8", "replace")[:200]
         for secret in self._told:
             content = content.replace(secret, "…") if len(secret) > 7 else content
         if 300 <= code < 400:

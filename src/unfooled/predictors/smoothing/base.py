@@ -33,6 +33,8 @@ class SmoothedVote(ABC):
 
     name: ClassVar[str]
     forwards_a_draw: ClassVar[int] = 1
+    draws: ClassVar[str] = "random versions of the input"
+    """What is voted over, in words."""
 
     votes: int = setting(20, "Votes (k)", at_least=1)
     abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)

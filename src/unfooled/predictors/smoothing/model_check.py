@@ -2,8 +2,8 @@
 
 The draws of an input come in batches, and equal draws are asked once. So an answer may depend neither on the
 other rows of the batch (attention over the wrong dimension, batch statistics) nor on chance (dropout that is
-on): noisy copies that see each other average their noise away, and a random answer that is counted many
-times is no sample. Both give false certificates, so both are refused.
+on, an endpoint that samples): noisy copies that see each other average their noise away, and a random answer
+that is counted many times is no sample. Both give false certificates, so both are refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model
+from unfooled.models import BlackBox, EncodedInput, Model
 
 FIRST_ROWS = 6
 """Rows of the first batch that are asked alone; of every new batch size it is one."""
@@ -34,6 +34,7 @@ class ModelCheck:
 
     def __init__(self, model: Model) -> None:
         self._dtype = _precision(model)
+        self._box = model if isinstance(model, BlackBox) else None
         self._sizes: set[int] = set()
         self._lock = threading.Lock()
 
@@ -43,11 +44,12 @@ class ModelCheck:
         with self._lock:
             first, new = max(self._sizes, default=0) <= 1, size not in self._sizes
             self._sizes.add(size)
-        if not new:
+        # What is behind a black box may be random now and then, so one row of every batch is asked again.
+        if not new and self._box is None:
             return
         usual = float(_spread(logits).median())
         if first and (moved := self._moved(logits, ask(range(size)), range(size), usual)):
-            raise UsageError(
+            raise self._of_black_box("answered the same text twice and not alike", moved) or UsageError(
                 f"The model answered the same inputs twice and not alike ({moved}): it is random by itself, "
                 "for example by dropout that is on. A certificate counts the answers of a model that always "
                 "answers alike. Put every module in evaluation mode, module.eval(), and take out what draws "
@@ -59,7 +61,9 @@ class ModelCheck:
         spread_out = {size * part // FIRST_ROWS for part in range(FIRST_ROWS)} | {size - 1}
         for row in sorted(spread_out) if first else [size // 2]:
             if moved := self._moved(logits[row : row + 1], ask([row]), [row], usual):
-                raise UsageError(
+                raise self._of_black_box(
+                    "answered a text otherwise among others than alone", moved
+                ) or UsageError(
                     f"The model answers an input otherwise among others than alone ({moved}): the rows of a "
                     "batch see each other, so noisy copies of an input average their noise away and a "
                     "certificate would be false. Attention needs batch_first=True, BatchNorm its running "
@@ -76,6 +80,16 @@ class ModelCheck:
             logits = ask([0])
             if bool(torch.isfinite(logits).all()):  # counting votes refuses the others, with the reason
                 self(logits, ask)
+
+    def _of_black_box(self, what: str, moved: str) -> UsageError | None:
+        """What is told about a black box, whose modules nobody sees."""
+        if self._box is None:
+            return None
+        return UsageError(
+            f"{self._box.name} {what} ({moved}). It is random, or its answer depends on the texts it is "
+            "asked together with, and a certificate of it would be false. Switch off sampling, dropout and "
+            "batch statistics behind it; an endpoint must always answer a text alike."
+        )
 
     def _moved(self, before: Tensor, after: Tensor, rows: Sequence[int], usual: float) -> str:
         """How far the scores of the worst row moved, in words; empty if rounding explains it."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.lexicon.substitution import SubstitutionTable, load_table
-from unfooled.models import EncodedInput, Model, as_text, as_texts
+from unfooled.models import EncodedInput, Model, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
@@ -50,9 +50,10 @@ class SynonymVote(SubstitutionSets, SmoothedVote):
     """A vote over texts whose words were redrawn."""
 
     name: ClassVar[str] = "safer"
+    draws: ClassVar[str] = "random substitutions of words"
 
     def check(self, model: Model) -> None:
-        as_text(model)
+        as_reader(model)
 
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
@@ -84,7 +85,7 @@ class SynonymSampler:
         seeds: Sequence[int],
         purpose: str,
     ) -> None:
-        self._table, self._model = table, as_text(model)
+        self._table, self._model = table, as_reader(model)
         self._texts = [item.texts for item in as_texts(encoded)]
         self._seeds = seeds
         self._keys = stream_keys(seeds, purpose, self._texts)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from unfooled.errors import UsageError, UserError
 from unfooled.hub.batches import map_by_length
-from unfooled.models import Encoded, Model
+from unfooled.models import Encoded, EncodedInput, Model
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawPiece
 
@@ -36,13 +36,13 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
     return found
 
 
-def answers(model: Model, encoded: Sequence[Encoded], check: ModelCheck | None = None) -> NDArray[np.int64]:
+def answers(
+    model: Model, encoded: Sequence[EncodedInput], check: ModelCheck | None = None
+) -> NDArray[np.int64]:
     """The plain answer to each input; equal ones (tokens, places) are asked once: it must answer alike."""
     distinct: dict[Hashable, int] = {}
-    which = [
-        distinct.setdefault((item.ids, item.type_ids, item.positions), len(distinct)) for item in encoded
-    ]
-    first: list[Encoded | None] = [None] * len(distinct)
+    which = [distinct.setdefault(_asked(item), len(distinct)) for item in encoded]
+    first: list[EncodedInput | None] = [None] * len(distinct)
     for item, number in zip(encoded, which, strict=True):
         first[number] = first[number] or item
     asked = [item for item in first if item is not None]
@@ -65,6 +65,13 @@ def answers(model: Model, encoded: Sequence[Encoded], check: ModelCheck | None =
     return np.array(labels, dtype=np.int64)[which] if which else np.empty(0, dtype=np.int64)
 
 
+def _asked(item: EncodedInput) -> Hashable:
+    """All that the model sees of an input."""
+    if isinstance(item, Encoded):
+        return item.ids, item.type_ids, item.positions
+    return item.key()
+
+
 Draw = tuple[int, bytes]
 """(number of the input, which of its words are shown): equal draws of an input are equal texts."""
 
@@ -80,7 +87,7 @@ class RememberedAnswers:
         self._of: dict[int, dict[bytes, int]] = {}
 
     def labels(
-        self, draws: Sequence[Draw], make: Callable[[int], Encoded], check: ModelCheck | None
+        self, draws: Sequence[Draw], make: Callable[[int], EncodedInput], check: ModelCheck | None
     ) -> NDArray[np.int64]:
         """The answer to each draw; ``make`` puts the draw of a number together, for those that are new."""
         of = self._of = {owner: self._of.get(owner, {}) for owner, _ in draws}

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
+from unfooled.models import EncodedInput, Model, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
-from unfooled.predictors.smoothing.word_tokens import WordAssembler
+from unfooled.predictors.smoothing.word_texts import assembler_of
 from unfooled.settings import setting
 
 
@@ -36,6 +36,7 @@ class RandomWordDelete(SmoothedVote):
     """A vote over random subsequences of the words."""
 
     name: ClassVar[str] = "random-delete"
+    draws: ClassVar[str] = "random deletions of words"
 
     rates: tuple[float, ...] = setting(
         (0.9,), "Share of words deleted (p): one rate, or one per length bin", at_least=0, at_most=1
@@ -43,7 +44,7 @@ class RandomWordDelete(SmoothedVote):
     bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
 
     def check(self, model: Model) -> None:
-        as_text(model)  # only texts have words
+        as_reader(model)  # only texts have words
         if len(self.rates) != len(self.bins) + 1:
             raise UsageError(
                 f"rates has {len(self.rates)} and bins {len(self.bins)} entries: give one rate more than "
@@ -85,7 +86,7 @@ class DeletedWordsSampler:
         purpose: str,
     ) -> None:
         self._classes, self._answers = model.num_labels, RememberedAnswers(model)
-        self._assembler = WordAssembler(as_text(model))
+        self._assembler = assembler_of(model)
         self.words = self._assembler.read_all([item.texts for item in as_texts(encoded)])
         self.total = [sum(map(len, own)) for own in self.words]
         """T of each input."""
@@ -108,7 +109,7 @@ class DeletedWordsSampler:
             kept = chances[piece.start :] >= self._rates[owner]
             drawn.extend((owner, flags.tobytes()) for flags in kept)
 
-        def make(number: int) -> Encoded:
+        def make(number: int) -> EncodedInput:
             owner, flags = drawn[number]
             return self._assembler.left(self.words[owner], flags)  # bytes of 0 and 1
 

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, EncodedInput, Model, as_text, as_texts
+from unfooled.models import EncodedInput, Model, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
-from unfooled.predictors.smoothing.word_tokens import WordAssembler
+from unfooled.predictors.smoothing.word_texts import assembler_of
 from unfooled.settings import setting
 
 Hidden = Literal["mask-token", "dropped"]
@@ -38,6 +38,7 @@ class RandomWordMask(SmoothedVote):
     """A vote over inputs that show k random words."""
 
     name: ClassVar[str] = "random-mask"
+    draws: ClassVar[str] = "random masks on words"
 
     kept: float = setting(
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
@@ -80,7 +81,7 @@ class MaskedWordsSampler:
     ) -> None:
         self._classes, self._answers = model.num_labels, RememberedAnswers(model)
         self._dropped = settings.hidden == "dropped"
-        self._assembler = WordAssembler(as_text(model))
+        self._assembler = assembler_of(model)
         self.words = self._assembler.read([item.texts for item in as_texts(encoded)])
         self.total = [len(own) for own in self.words]
         """T of each input: the words that are read."""
@@ -105,7 +106,7 @@ class MaskedWordsSampler:
                     shown = np.sort(order[: self.kept[piece.owner]]).astype(np.int64)
                     drawn.append((piece.owner, shown.tobytes()))
 
-        def make(number: int) -> Encoded:
+        def make(number: int) -> EncodedInput:
             owner, shown = drawn[number]
             kept = set(np.frombuffer(shown, dtype=np.int64).tolist())
             return self._assembler.shown(self.words[owner], kept, dropped=self._dropped)
