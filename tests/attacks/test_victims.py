@@ -378,7 +378,7 @@ class Clock:
 
 def test_endpoint_is_asked_in_batches_and_answers_in_order(endpoint: Endpoint) -> None:
     endpoint.replies = [works]
-    victim = open_victim(endpoint.address, batch_size=2, labels=["short", "long"])
+    victim = open_victim(endpoint.address, batch_size=2, concurrency=1, labels=["short", "long"])
     texts = ["a" * 30, "b", "c" * 5]
     assert scores_of(victim, *texts) == pytest.approx(np.array(by_length(texts)))
     assert [body for _, body in endpoint.requests] == [{"texts": texts[:2]}, {"texts": texts[2:]}]
@@ -645,7 +645,7 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(monkeypatch: 
 def test_rate_limit_spaces_the_requests_retries_included(endpoint: Endpoint) -> None:
     clock = Clock()
     endpoint.replies = [works, failing(429, **{"Retry-After": "0"}), works]
-    victim = HttpVictim(endpoint.address, rate=4, batch_size=1, clock=clock, sleep=clock.sleep)
+    victim = HttpVictim(endpoint.address, rate=4, batch_size=1, concurrency=1, clock=clock, sleep=clock.sleep)
     started = clock.now
     victim.answers(asked("a", "b", "c", "d"))
     assert len(endpoint.requests) == 5

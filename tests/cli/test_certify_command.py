@@ -143,3 +143,40 @@ def test_wrong_use_is_told_without_a_traceback(
 ) -> None:
     assert command(monkeypatch, "certify", *arguments) != 0
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+VICTIM = "def scores(texts):\n    return [[0.1, 0.9] if 'good' in t.split() else [0.9, 0.1] for t in texts]\n"
+
+
+def test_any_victim_is_certified_within_a_budget_and_the_next_run_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "victim.py").write_text(VICTIM)
+    base = ("victim.py:scores", "--labels", "down,up", "--data", "rows.csv", "--threat", "edits", "--n", 300)
+    kept = folder / "certificates" / "victim.py-scores" / "edits" / "certificate.json"
+    done = []
+    for _ in range(20):
+        assert command(monkeypatch, "certify", *base, "--no-antonyms", "--max-queries", 400) == 0
+        captured = capsys.readouterr()
+        assert "Saved in certificates/victim.py-scores/edits" in captured.err
+        assert "the majority of victim.py:scores over random deletions of words" in captured.err
+        document = json.loads(kept.read_text())
+        done.append(sum(document["summary"]["counts"].values()))
+        if document["complete"]:
+            break
+        assert "not complete: run the same command again" in captured.out
+    assert len(done) > 1 and done == sorted(set(done)) and done[-1] == len(TEXTS)
+
+
+def test_options_of_victims_are_refused_for_runs_and_secrets_are_not_recorded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, "certify", *BASE, "--victim-set", "rate=5") == 2
+    assert "rate: victim options are for functions" in capsys.readouterr().err
+    assert command(monkeypatch, "certify", *BASE, "--max-queries", 5) == 2
+    assert "max_queries is for a victim" in capsys.readouterr().err
+    (folder / "victim.py").write_text(VICTIM)
+    base = ("victim.py:scores", "a film", "--threat", "words", "--n", 100, "--out", "kept", "--victim-set")
+    assert command(monkeypatch, "certify", *base, "headers={a: s3cret}") == 2  # a function has no headers
+    assert command(monkeypatch, "certify", *base, "batch_size=7") == 0
+    assert "batch_size=7" in (folder / "kept" / "certificate.json").read_text()

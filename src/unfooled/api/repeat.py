@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.load_inputs import load_inputs
-from unfooled.api.target import Opening, open_classifier, travelling_classifier
+from unfooled.api.target import Opens, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.files import write_json
@@ -107,16 +107,17 @@ def repeat(
 class RepeatSpec:
     """What a worker needs to evaluate the inputs once more."""
 
-    classifier: Opening | Classifier
+    classifier: Opens | Classifier
     texts: Sequence[str]
     pairs: Sequence[str] | None
     seed: int
 
     def open(self, at_once: int) -> RepeatWorker:
         from unfooled.models import as_text
+        from unfooled.predictors import Classifier
 
         own = self.classifier
-        classifier = own.open_classifier() if isinstance(own, Opening) else own
+        classifier = own if isinstance(own, Classifier) else own.open_classifier()
         return RepeatWorker(classifier, as_text(classifier.model).encode(self.texts, self.pairs), self.seed)
 
 
