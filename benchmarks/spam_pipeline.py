@@ -6,7 +6,7 @@
 
 It is fitted to the training rows of the task and, so that it can answer what random deletion leaves, to
 ``--copies`` randomly deleted copies of each of them. ``--rate 0`` fits the plain texts alone. Prints the
-accuracy on the test rows as they are. Needs ``pip install 'unfooled[sklearn]'``.
+accuracy on the test rows as they are. ``--table FOLDER …`` prints what certified folders hold. Needs ``pip install 'unfooled[sklearn]'``.
 """
 
 from __future__ import annotations
@@ -43,10 +43,35 @@ def fitted(texts: list[str], labels: list[str], *, rate: float, copies: int, see
     from sklearn.pipeline import make_pipeline
 
     copies = copies if rate > 0 else 0
-    # Punctuation and single letters are words too: what is left of a text is short.
-    words = TfidfVectorizer(token_pattern=r"\S+", lowercase=True, sublinear_tf=True, min_df=2)
-    pipeline = make_pipeline(words, LogisticRegression(C=30, max_iter=1000))
+    # Balanced, since of most draws of a spam text little is left, and one text in eight is spam: a classifier
+    # that falls back on the more frequent class answers «ham» for all of them. Chosen on the dev rows.
+    pipeline = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, min_df=2),
+        LogisticRegression(C=30, max_iter=1000, class_weight="balanced"),
+    )
     return pipeline.fit(texts + deleted(texts, rate, copies, seed), labels * (1 + copies))
+
+
+def certified(folder: str) -> dict[str, Any]:
+    """Accuracy of the majority and certified accuracy at 1 to 10 edits, of all test texts and of the spam."""
+    from unfooled.api.certify_job import read_certificates
+
+    found = list(read_certificates(folder))
+    told: dict[str, Any] = {"texts": len(found)}
+    for name, some in (("all", found), ("spam", [one for one in found if one.truth == "spam"])):
+        told[name] = {
+            "answered right": _share(one.leader == one.truth for one in some),
+            "certified": [
+                _share(one.label == one.truth and one.radius >= edits for one in some) for edits in range(11)
+            ],
+        }
+    told["draws per text"] = round(float(np.mean([one.samples for one in found])))
+    told["seconds per text"] = round(float(np.mean([one.seconds for one in found])), 3)
+    return told
+
+
+def _share(flags: Any) -> float:
+    return round(float(np.mean(list(flags))), 3)
 
 
 def main() -> None:
@@ -56,8 +81,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.9, help="share of words deleted in the copies")
     parser.add_argument("--copies", type=int, default=20, help="deleted copies of each training text")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", required=True, help="skops file to write")
+    parser.add_argument("--out", default="spam.skops", help="skops file to write")
+    parser.add_argument(
+        "--table", nargs="+", metavar="FOLDER", help="certificates to show, instead of fitting"
+    )
     given = parser.parse_args()
+    if given.table:
+        for folder in given.table:
+            print(json.dumps({"folder": folder, **certified(folder)}))
+        return
 
     import skops.io
 

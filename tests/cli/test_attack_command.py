@@ -205,18 +205,18 @@ def test_inputs_that_are_all_refused_are_a_failure(folder: Path, monkeypatch: py
 def test_password_in_an_address_or_header_is_not_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from unfooled.cli.attack import _command
+    from unfooled.cli.victim_options import command_without_secrets
 
     address = "https://me:secret@example.org/x?key=secret"
     for option in ("headers={Auth: secret}", " headers ={Auth:\n secret}", 'extra={"api_key": "secret"}'):
         for words in (["--victim-set", option], [f"--victim-set={option}"]):
             monkeypatch.setattr(sys, "argv", ["unfooled", "attack", address, *words, "--seed", "1"])
-            recorded = _command(address, "https://example.org/x")
+            recorded = command_without_secrets(address, "https://example.org/x")
             assert "secret" not in recorded
             assert recorded.startswith("unfooled attack https://example.org/x")
             assert option.split("=")[0].strip() in recorded and recorded.endswith("--seed 1")
     monkeypatch.setattr(sys, "argv", ["unfooled", "attack", "hf:folder"])
-    assert _command("hf:folder", "folder") == "unfooled attack hf:folder"
+    assert command_without_secrets("hf:folder", "folder") == "unfooled attack hf:folder"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,11 @@ def test_password_in_an_address_or_header_is_not_recorded(
         (["--recipe", "swap", "--show", "-1"], 2, "--show must be at least 0"),
         (["--recipe", "swap", "--export", "results.xlsx"], 2, ".csv, .jsonl, .parquet"),
         (["--recipe", "swap", "--similarity", "bert"], 2, "'minilm', 'use'"),
-        (["--recipe", "swap", "--predictor", "vote"], 2, "Predictors are for classifiers"),
+        (
+            ["--recipe", "swap", "--predictor", "vote"],
+            2,
+            "'vote' needs more of victim.py:scores than its answers",
+        ),
         (["--recipe", "swap", "--victim-set", "batchsize=3"], 2, "Did you mean 'batch_size'?"),
         (["--recipe", "swap", "--data", "missing.csv"], 1, "missing.csv"),
     ],

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import ssl
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -286,8 +287,11 @@ class _Without(logging.Filter):
 
 def _cause(error: BaseException) -> str:
     """What the operating system said, without httpx's wrapping; addresses are not in it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
+    while (cause := error.__cause__ or error.__context__) is not None:
+        several: Sequence[BaseException] = getattr(cause, "exceptions", ())  # one per address of the host
+        error = several[0] if several else cause
+    if isinstance(error, OSError) and (error.errno or 0) > 0:
+        return os.strerror(error.errno)
     return str(error) or type(error).__name__
 
 
