@@ -6,7 +6,8 @@
 
 It is fitted to the training rows of the task and, so that it can answer what random deletion leaves, to
 ``--copies`` randomly deleted copies of each of them. ``--rate 0`` fits the plain texts alone. Prints the
-accuracy on the test rows as they are. ``--table FOLDER …`` prints what certified folders hold. Needs ``pip install 'unfooled[sklearn]'``.
+accuracy on the test rows as they are. ``--table FOLDER …`` prints what certified folders hold.
+Needs ``pip install 'unfooled[sklearn]'``.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from unfooled.attacks import Answer, Asked
 from unfooled.certificates.sampling import Sampling
 from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.statistics.bounds import deletion_edits
+from unfooled.work.executor import packed
 
 FEW = Sampling(n0=50, n=2000)
 Votes = Callable[[list[str]], int]
@@ -250,17 +252,34 @@ def test_a_budget_that_ends_keeps_what_is_done_and_the_next_call_goes_on(tmp_pat
         run(tmp_path / "workers", max_queries=1000, workers=2)
 
 
-@pytest.mark.full
-def test_workers_give_the_same_certificates(tmp_path: Path) -> None:
-    spec, few = in_a_file(tmp_path), Sampling(n0=20, n=200)
-    alone, shared = (
-        uf.certify(spec, TEXTS, threat="edits", sampling=few, workers=workers) for workers in (None, 2)
-    )
-    assert [(one.row, one.radius, one.votes) for one in alone] == [
-        (one.row, one.radius, one.votes) for one in shared
-    ]
+class Elsewhere:
+    """Opens the spec as another process would, from its bytes, without the time a process takes to start."""
+
+    in_process = False
+
+    def run(self, spec: Any, pieces: Any, *, count: int, name: Any) -> Iterator[Any]:
+        yield from pickle.loads(packed(spec)).open(count).run(pieces)
+
+
+def test_another_process_opens_the_victim_and_finds_the_same_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Sampling(n0=20, n=200)
+    clf = uf.smoothed(in_a_file(tmp_path), predictor={"name": "random-delete", "rates": [0.7]}, empty="0")
+    victims = (in_a_file(tmp_path), clf)
+
+    def votes(victim: Any) -> list[Any]:
+        return [one.votes for one in uf.certify(victim, TEXTS, threat="edits", sampling=few)]
+
+    alone = [votes(victim) for victim in victims]
+    monkeypatch.setattr("unfooled.api.certify.make_executor", lambda *_: Elsewhere())
+    assert [votes(victim) for victim in victims] == alone
     with pytest.raises(UsageError, match="cannot find"):
-        uf.certify(lambda texts: keyword(texts), TEXTS, threat="edits", sampling=few, workers=2)
+        votes(lambda texts: keyword(texts))
+    monkeypatch.setattr("unfooled.api.attack.make_executor", lambda *_: Elsewhere())
+    labelled = uf.Inputs(texts=["a film and a plot"], labels=[0])
+    report = uf.attack(clf, labelled, recipe="deepwordbug", tools=uf.Tools(validity=False))
+    assert report.summary["counts"]["failed"] == 1
 
 
 # The deployed majority
