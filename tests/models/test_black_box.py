@@ -1,4 +1,4 @@
-"""A black box as a model: reads texts, answers them, counts its queries, and refuses what is inside a model."""
+"""A black box as a model: reads texts, answers them, counts its queries, refuses what is inside a model."""
 
 from __future__ import annotations
 
