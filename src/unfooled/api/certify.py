@@ -8,6 +8,7 @@ keyed by (seed, input, draw), so a resumed run ends with the very same certifica
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,11 @@ def certify(
 
         def tell() -> None:
             if on_progress:
-                on_progress(tally.progress)
+                asked = opened.model.queries if isinstance(opened, Smoothed) else 0
+                on_progress(replace(tally.progress, queries=asked))
+
+        if isinstance(opened, Smoothed):
+            opened.model.on_answers = tell
 
         return job.run(
             journal,

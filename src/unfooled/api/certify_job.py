@@ -138,6 +138,8 @@ class CertifyProgress:
     total: int
     certified: int
     samples: int
+    queries: int = 0
+    """Texts that a black box was asked about."""
 
 
 class CertifyTally:

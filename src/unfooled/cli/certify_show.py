@@ -28,14 +28,21 @@ def certify_progress(threat: str) -> Iterator[Callable[[CertifyProgress], None]]
         TextColumn(f"certify {threat}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[certified]} certified"),
+        TextColumn("{task.fields[certified]} certified{task.fields[queries]}"),
         TimeRemainingColumn(),
         console=err,
     ) as bar:
-        shown = bar.add_task(threat, total=None, certified=0)
+        shown = bar.add_task(threat, total=None, certified=0, queries="")
 
         def update(progress: CertifyProgress) -> None:
-            bar.update(shown, completed=progress.done, total=progress.total, certified=progress.certified)
+            asked = f", {progress.queries:,} queries" if progress.queries else ""
+            bar.update(
+                shown,
+                completed=progress.done,
+                total=progress.total,
+                certified=progress.certified,
+                queries=asked,
+            )
 
         yield update
 

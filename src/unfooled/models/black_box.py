@@ -94,6 +94,8 @@ class BlackBox:
         self.max_queries = max_queries
         self.queries = 0
         """Texts that it was asked about so far."""
+        self.on_answers: Callable[[], None] = lambda: None
+        """Called after each round of answers, for progress."""
         self._ask = ask
         self._classes = classes
         self._identity = dict(identity)
@@ -158,6 +160,7 @@ class BlackBox:
                 f"{self.name} gave {len(found)} answers to {len(texts)} texts, or not {self._classes} scores "
                 "in each. It must answer every text with one score per class."
             )
+        self.on_answers()
         return found
 
     def start(self, batch: TextsBatch) -> Tensor:
