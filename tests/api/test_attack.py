@@ -466,7 +466,7 @@ def test_obstinate_success_is_an_unchanged_answer(data: str) -> None:
         ({"limits": Limits(max_changed=2)}, "at most 1"),
         ({"limits": Limits(sentence="second")}, "pairs"),
         ({"tools": Tools(similarity="word2vec")}, "minilm"),
-        ({"predictor": "vote"}, "Predictors"),
+        ({"predictor": "vote"}, "needs more of"),
         ({"inputs": Inputs()}, "--task NAME or --data FILE"),
     ],
 )

@@ -28,7 +28,7 @@ from unfooled.records.certificate import CERTIFIED, Certificate
 from unfooled.words.word import WORD, in_case_of
 
 if TYPE_CHECKING:
-    from unfooled.models import Encoded, EncodedInput, Model, TextModel
+    from unfooled.models import Encoded, EncodedInput, Model
 
 
 EXAMPLES = 3
@@ -63,16 +63,12 @@ class WordReader:
         self._substitutes, self._antonyms = substitutes, antonyms
 
     @cached_property
-    def _text(self) -> TextModel:
-        return as_text(self._model)
-
-    @cached_property
     def _table(self) -> NDArray[np.float32]:
-        return self._text.embedding_table()
+        return as_text(self._model).embedding_table()
 
     @cached_property
     def _split(self) -> SpaceSplit:
-        return SpaceSplit(self._text.tokenizer)
+        return SpaceSplit(as_text(self._model).tokenizer)
 
     def read(self, certificate: Certificate, item: EncodedInput) -> Certificate:
         """The certificate with its words: those it covers (l2) and the antonyms inside it."""
@@ -137,7 +133,7 @@ class WordReader:
         if not swaps:
             return []
         pairs = [swap.texts[1] for swap in swaps] if len(encoded.texts) == 2 else None
-        changed = self._text.encode([swap.texts[0] for swap in swaps], pairs)
+        changed = as_text(self._model).encode([swap.texts[0] for swap in swaps], pairs)
         return [
             item if len(item) == len(encoded) and item.type_ids == encoded.type_ids else None
             for item in changed

@@ -132,7 +132,7 @@ class BlackBox:
     def forward(self, batch: TextsBatch, **inside: Any) -> Forward:
         """The probabilities; noise, hidden states and copies, which are inside a model, are refused."""
         if any(value is not None and value is not False and value != () for value in inside.values()):
-            self._closed()
+            self.closed()
         rows: list[Sequence[float]] = [()] * len(batch)
         asked = []
         for number, item in enumerate(batch.encoded):
@@ -164,16 +164,16 @@ class BlackBox:
         return found
 
     def start(self, batch: TextsBatch) -> Tensor:
-        self._closed()
+        self.closed()
 
     def coordinates(self, item: PlainTexts) -> int:
-        self._closed()
+        self.closed()
 
     def gradient(self, batch: TextsBatch, labels: Tensor | None = None, **how: Any) -> tuple[Tensor, Tensor]:
-        self._closed()
+        self.closed()
 
     def check_sites(self, sites: Sequence[Site], setting: str = "noise_layers") -> None:
-        self._closed()
+        self.closed()
 
     def mask_refusal(self) -> str:
         if self.mask is not None:
@@ -183,9 +183,10 @@ class BlackBox:
     def identity(self) -> dict[str, Any]:
         return {"black_box": self._identity, "mask": self.mask, "empty": self.empty}
 
-    def _closed(self) -> NoReturn:
+    def closed(self) -> NoReturn:
+        """Refuse what needs more than answers."""
         raise UsageError(
-            f"{self.name} shows only its answers, and this needs its embeddings or gradients. What works "
+            f"{self.name} shows only its answers, and this needs its tokens, embeddings or gradients. What works "
             "with answers alone: the predictors random-delete and safer (random-mask if it has a mask "
             "token), and the threats words, edits and synonyms."
         )

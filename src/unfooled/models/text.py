@@ -256,6 +256,8 @@ class TextModel(Model):
 
 def as_text(model: Model) -> TextModel:
     """The model as a model of texts, for what works on words and tokens only; others are refused."""
+    if isinstance(model, BlackBox):
+        model.closed()
     if not isinstance(model, TextModel):
         raise UsageError(
             f"This needs a model of texts, and {type(model).__name__} is none: it has no words or tokens."
