@@ -186,7 +186,7 @@ class BlackBox:
     def closed(self) -> NoReturn:
         """Refuse what needs more than answers."""
         raise UsageError(
-            f"{self.name} shows only its answers, and this needs its tokens, embeddings or gradients. What works "
-            "with answers alone: the predictors random-delete and safer (random-mask if it has a mask "
+            f"{self.name} shows only its answers, and this needs its tokens, embeddings or gradients. What "
+            "works with answers alone: the predictors random-delete and safer (random-mask if it has a mask "
             "token), and the threats words, edits and synonyms."
         )

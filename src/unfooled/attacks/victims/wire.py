@@ -290,7 +290,7 @@ def _cause(error: BaseException) -> str:
     while (cause := error.__cause__ or error.__context__) is not None:
         several: Sequence[BaseException] = getattr(cause, "exceptions", ())  # one per address of the host
         error = several[0] if several else cause
-    if isinstance(error, OSError) and (error.errno or 0) > 0:
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
 
