@@ -51,7 +51,6 @@ class EstimatorVictim(FunctionVictim):
             estimator.predict_proba, labels=names, randomised=randomised, batch_size=batch_size, spec=spec
         )
         self.estimator = estimator
-        self.traceable = sha256 is not None
         self._sha256 = sha256
 
     @classmethod
@@ -68,13 +67,8 @@ class EstimatorVictim(FunctionVictim):
 
     def describe(self) -> dict[str, object]:
         """What it is, for the record of a run; a file by its digest."""
-        return {
-            "kind": "sklearn",
-            "spec": self.spec,
-            "sha256": self._sha256,
-            "estimator": type(self.estimator).__name__,
-            "randomised": self.randomised,
-        }
+        told = super().describe() | {"kind": "sklearn", "estimator": type(self.estimator).__name__}
+        return told if self._sha256 is None else told | {"sha256": self._sha256}
 
     def _table(self, queries: Sequence[Query]) -> np.ndarray:
         if any(len(query) > 1 for query in queries):
