@@ -60,7 +60,7 @@ def smoothed(
     name, settings = named_settings(predictor)
     made = make_predictor(name or WORD_VOTES[0].name, settings)
     _check_words_only(made, target)
-    labels = _labels(target.victim)
+    labels, empty = _labels(target.victim), target.empty if empty is None else empty
     if empty is not None and empty not in labels:
         raise UsageError(f"empty: there is no label {empty!r}. Labels: {', '.join(labels)}.")
     if max_queries is not None and max_queries < 1:
@@ -185,7 +185,7 @@ def _asks(target: Target) -> Callable[[Sequence[Texts]], list[tuple[float, ...]]
             raise UserError(
                 f"{target.name} did not answer a random version of a text: {reason}. A vote needs an answer "
                 "to every version, and to the empty text too: let it answer them, or name the label of the "
-                "empty text with empty=LABEL."
+                "empty text with empty=LABEL (--victim-set empty=LABEL)."
             ) from error
 
     return ask

@@ -33,6 +33,8 @@ class Target:
     """The run folder, which also says what the victim was trained on."""
     opening: Opens | None = None
     """How another process opens it; None if it exists only in this one."""
+    empty: str | None = None
+    """The label of a text of which no word is left, for victims that do not answer such texts."""
 
 
 class Opens(Protocol):
@@ -142,9 +144,10 @@ def open_target(
 
         if is_text and str(what).startswith("hf:"):
             options.setdefault("device", device)
-        target = _of_victim(as_victim(str(what) if is_text else what, **options))
+        own = {name: value for name, value in options.items() if name != "empty"}
+        target = _of_victim(as_victim(str(what) if is_text else what, **own))
         opening = Opening(what, None, options, device, precision, target.identity)
-        target = replace(target, opening=opening)
+        target = replace(target, opening=opening, empty=options.get("empty"))
         if predictor:
             from unfooled.api.smoothed import smoothed
 
