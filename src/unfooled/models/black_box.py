@@ -22,7 +22,7 @@ from unfooled.models.noise import Site
 
 Texts = tuple[str, ...]
 """A text, or both texts of a pair."""
-Ask = Callable[[Sequence[Texts]], Sequence[Sequence[float]]]
+AskTexts = Callable[[Sequence[Texts]], Sequence[Sequence[float]]]
 """One row of class probabilities per input."""
 TEXTS_AT_ONCE = 4096
 """Texts that are handed over together; what answers them makes its own batches."""
@@ -75,11 +75,10 @@ class BlackBox:
     precision: ClassVar[str] = "float32"
     parallel: ClassVar[bool] = False
     batch_size: ClassVar[int] = TEXTS_AT_ONCE
-    module: ClassVar[None] = None
 
     def __init__(
         self,
-        ask: Ask,
+        ask: AskTexts,
         *,
         name: str,
         classes: int,
@@ -88,6 +87,7 @@ class BlackBox:
         empty: int | None = None,
         max_queries: int | None = None,
     ) -> None:
+        self.module: Any = None
         self.name = name
         self.mask = mask
         self.empty = empty
