@@ -148,7 +148,8 @@ def certify(
         job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
         tally = CertifyTally(job.total)
         if executor.in_process:
-            spec = CertifySpec(certifier, drawn, IN_FLIGHT if max_queries is None else 1)
+            limited = isinstance(opened, Smoothed) and opened.model.max_queries is not None
+            spec = CertifySpec(certifier, drawn, 1 if limited else IN_FLIGHT)
         else:
             opening = travelling_classifier(own, predictor, opened)
             how = CertifierOpening(opening, threat, sampling, bounds, reading, conditions)
