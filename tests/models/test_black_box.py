@@ -10,7 +10,8 @@ import torch
 
 from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.models import BlackBox, Unreadable
-from unfooled.predictors import Classifier, Plain, RandomWordDelete, Vote
+from unfooled.predictors import Classifier, Plain, Vote
+from unfooled.predictors.smoothing import RandomWordDelete
 
 TEXTS = ["a good film", "dull", "a very long story about a film"]
 
