@@ -7,7 +7,8 @@ import itertools
 import math
 import pickle
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from unfooled.statistics.bounds import deletion_edits
 from unfooled.work.executor import packed
 
 FEW = Sampling(n0=50, n=2000)
-Votes = Callable[[list[str]], int]
+certify = partial(uf.certify, reading=uf.Reading(antonyms=False))
 
 
 def keyword(texts: list[str]) -> list[list[float]]:
@@ -69,7 +70,7 @@ def within(words: tuple[str, ...], radius: float, *, replaced_only: bool) -> Ite
 def test_no_text_inside_the_radius_has_another_exact_majority(function: Any, threat: str, text: str) -> None:
     rate = 0.8
     choice = {"name": "random-delete", "rates": [rate]}
-    (found,) = uf.certify(function, [text], threat=threat, predictor=choice, sampling=FEW)
+    (found,) = certify(function, [text], threat=threat, predictor=choice, sampling=FEW)
     if found.status != "certified":
         assert exact_share(function, text.split(), rate, int(found.leader or 0)) < 0.6
         return
@@ -81,10 +82,10 @@ def test_no_text_inside_the_radius_has_another_exact_majority(function: Any, thr
     assert found.radius > 0 or exact_share(function, text.split(), rate, int(found.label or 0)) < 0.9
 
 
-def test_the_radius_is_attained(tmp_path: Path) -> None:
+def test_the_radius_is_attained() -> None:
     """One more «good» than the radius allows turns the majority: the bound is not only safe."""
     choice = {"name": "random-delete", "rates": [0.8]}
-    (found,) = uf.certify(keyword, ["a film"], threat="edits", predictor=choice, sampling=FEW)
+    (found,) = certify(keyword, ["a film"], threat="edits", predictor=choice, sampling=FEW)
     assert found.radius == deletion_edits(0.001 ** (1 / 2000), 0.8) == 3
     assert exact_share(keyword, ["good"] * 3 + ["a", "film"], 0.8, 0) > 0.5
     assert exact_share(keyword, ["good"] * 4 + ["a", "film"], 0.8, 0) < 0.5
@@ -105,7 +106,7 @@ class Masked:
 
 def test_a_victim_with_a_mask_token_is_certified_for_words_by_masks() -> None:
     text = "a film about a plot and so on and on and on"
-    report = uf.certify(Masked(), [text], threat="words", sampling=FEW)
+    report = certify(Masked(), [text], threat="words", sampling=FEW)
     found = report[0]
     assert "The majority of masked over random masks on words answers «no»" in found.sentence
     assert found.bound == "masking" and found.radius >= 1
@@ -115,7 +116,7 @@ def test_a_victim_with_a_mask_token_is_certified_for_words_by_masks() -> None:
 
 
 def test_the_sentence_and_the_note_say_whose_majority_it_is() -> None:
-    report = uf.certify(uf.as_victim(keyword, ["no", "yes"]), ["a film"], threat="edits", sampling=FEW)
+    report = certify(uf.as_victim(keyword, ["no", "yes"]), ["a film"], threat="edits", sampling=FEW)
     assert report[0].sentence.startswith("The majority of")
     assert "keyword over random deletions of words answers «no»" in report[0].sentence
     assert any("unfooled.smoothed(victim, predictor=" in note for note in report.notes)
@@ -129,7 +130,7 @@ def test_synonyms_need_only_answers(tmp_path: Path) -> None:
     def movies(texts: list[str]) -> list[list[float]]:
         return [[0.9, 0.1] if "film" in text or "movie" in text else [0.1, 0.9] for text in texts]
 
-    (found,) = uf.certify(movies, ["a fine film"], threat="synonyms", predictor=choice, sampling=FEW)
+    (found,) = certify(movies, ["a fine film"], threat="synonyms", predictor=choice, sampling=FEW)
     assert (found.label, found.radius) == ("0", 2)
 
 
@@ -141,10 +142,10 @@ def test_equal_versions_are_asked_once_and_adaptive_asks_less() -> None:
         return keyword(texts)
 
     choice = {"name": "random-delete", "rates": [0.5]}
-    (full,) = uf.certify(watched, ["a b c"], threat="words", predictor=choice, sampling=FEW)
+    (full,) = certify(watched, ["a b c"], threat="words", predictor=choice, sampling=FEW)
     assert full.samples == 2050
     assert len(asked) < 60  # eight versions in each of two rounds, and those that are checked again
-    (early,) = uf.certify(
+    (early,) = certify(
         watched, ["a b c"], threat="words", predictor=choice, sampling=Sampling(n=2000, adaptive=True)
     )
     assert early.samples < full.samples and early.label == full.label
@@ -156,7 +157,7 @@ def test_equal_versions_are_asked_once_and_adaptive_asks_less() -> None:
 def test_a_victim_that_says_it_is_randomised_is_refused_by_name() -> None:
     victim = uf.as_victim(keyword, ["no", "yes"], randomised=True)
     with pytest.raises(UsageError, match=r"keyword is randomised"):
-        uf.certify(victim, ["a film"], threat="edits", sampling=FEW)
+        certify(victim, ["a film"], threat="edits", sampling=FEW)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.2])
@@ -170,7 +171,7 @@ def test_random_answers_are_refused_by_name(share: float) -> None:
     long = [" ".join(f"w{number}" for number in range(40))]
     choice = {"name": "random-delete", "rates": [0.5]}
     with pytest.raises(UsageError, match=r"sampling.*answered.*always answer a text alike"):
-        uf.certify(sampling, long, threat="words", predictor=choice, sampling=FEW)
+        certify(sampling, long, threat="words", predictor=choice, sampling=FEW)
 
 
 def test_answers_that_become_random_later_are_refused_too() -> None:
@@ -184,7 +185,7 @@ def test_answers_that_become_random_later_are_refused_too() -> None:
     long = [" ".join(f"w{number}" for number in range(40))]
     choice = {"name": "random-delete", "rates": [0.5]}
     with pytest.raises(UsageError, match=r"late.*answered"):
-        uf.certify(late, long, threat="words", predictor=choice, sampling=FEW)
+        certify(late, long, threat="words", predictor=choice, sampling=FEW)
 
 
 def test_texts_that_see_each_other_are_refused() -> None:
@@ -194,7 +195,7 @@ def test_texts_that_see_each_other_are_refused() -> None:
 
     long = [" ".join(f"w{number}" for number in range(40))]
     with pytest.raises(UsageError, match=r"leaking.*among others than alone"):
-        uf.certify(leaking, long, threat="edits", sampling=FEW)
+        certify(leaking, long, threat="edits", sampling=FEW)
 
 
 def test_a_function_that_fails_on_the_empty_text_is_told_and_empty_gives_its_label() -> None:
@@ -204,16 +205,16 @@ def test_a_function_that_fails_on_the_empty_text_is_told_and_empty_gives_its_lab
         return keyword(texts)
 
     with pytest.raises(UserError, match=r"strict did not answer.*ValueError: empty text.*empty=LABEL"):
-        uf.certify(strict, ["a film"], threat="edits", sampling=FEW)
+        certify(strict, ["a film"], threat="edits", sampling=FEW)
     smoothed = uf.smoothed(uf.as_victim(strict, ["no", "yes"]), empty="no")
-    assert uf.certify(smoothed, ["a film"], threat="edits", sampling=FEW)[0].label == "no"
+    assert certify(smoothed, ["a film"], threat="edits", sampling=FEW)[0].label == "no"
     with pytest.raises(UsageError, match="no label 'maybe'"):
         uf.smoothed(uf.as_victim(strict, ["no", "yes"]), empty="maybe")
 
 
 def test_what_needs_the_inside_of_a_model_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--threat l2 is about the embeddings.*shows only its answers"):
-        uf.certify(keyword, ["a film"], threat="l2", sampling=FEW)
+        certify(keyword, ["a film"], threat="l2", sampling=FEW)
     with pytest.raises(UsageError, match=r"'plain' needs more.*random-delete"):
         uf.smoothed(keyword, predictor="plain")
     with pytest.raises(UsageError, match="no mask token"):
@@ -236,7 +237,7 @@ def test_a_budget_that_ends_keeps_what_is_done_and_the_next_call_goes_on(tmp_pat
     spec, few = in_a_file(tmp_path), Sampling(n0=50, n=500)
 
     def run(folder: Path, **more: Any) -> Any:
-        return uf.certify(spec, TEXTS, threat="edits", sampling=few, out=folder, **more)
+        return certify(spec, TEXTS, threat="edits", sampling=few, out=folder, **more)
 
     parts = [run(tmp_path / "parts", max_queries=120)]
     assert 0 < len(parts[0]) < 6 and not parts[0].about["complete"]
@@ -273,7 +274,7 @@ def test_another_process_opens_the_victim_and_finds_the_same_certificates(
     victims = (in_a_file(tmp_path), clf)
 
     def votes(victim: Any) -> list[Any]:
-        return [one.votes for one in uf.certify(victim, TEXTS, threat="edits", sampling=few)]
+        return [one.votes for one in certify(victim, TEXTS, threat="edits", sampling=few)]
 
     alone = [votes(victim) for victim in victims]
     monkeypatch.setattr("unfooled.api.certify.make_executor", lambda *_: Elsewhere())
@@ -310,12 +311,12 @@ def test_the_deployed_majority_is_certified_and_attacked() -> None:
     clf = uf.smoothed(
         uf.as_victim(keyword, ["no", "yes"]), predictor={"name": "random-delete", "rates": [0.9]}
     )
-    (found,) = uf.certify(clf, ["a film"], threat="edits", sampling=FEW)
+    (found,) = certify(clf, ["a film"], threat="edits", sampling=FEW)
     assert found.label == "no" and found.radius == 6
     report = uf.attack(
         clf,
         uf.Inputs(texts=["a film and a plot"], labels=["no"]),
-        recipe="random",
+        recipe="deepwordbug",
         tools=uf.Tools(validity=False),
     )
     assert report.summary["counts"]["failed"] == 1
@@ -329,7 +330,7 @@ def test_attacks_inside_the_radius_never_turn_the_exact_majority() -> None:
     choice = {"name": "random-delete", "rates": [rate]}
     texts = ["a film", "good good good good", "the plot of a film", "good film"]
     tried = 0
-    for found in uf.certify(most_words, texts, threat="edits", predictor=choice, sampling=FEW):
+    for found in certify(most_words, texts, threat="edits", predictor=choice, sampling=FEW):
         for _ in range(60 if found.radius else 0):
             words = found.texts[0].split()
             for _ in range(int(found.radius)):

@@ -172,7 +172,9 @@ def test_the_example_server_of_the_docs_is_attacked_and_certified() -> None:
         ham, spam, empty = victim.answers(asked("see you at noon", "claim your prize now", ""))
         assert (ham.label, spam.label, empty.label) == (0, 1, 0)
         few = uf.Sampling(n0=20, n=200)
-        (found,) = uf.certify(victim, ["see you at noon"], threat="edits", sampling=few)
+        (found,) = uf.certify(
+            victim, ["see you at noon"], threat="edits", sampling=few, reading=uf.Reading(antonyms=False)
+        )
         assert found.label == "ham" and found.radius >= 1
     finally:
         server.shutdown()

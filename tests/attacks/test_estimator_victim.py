@@ -87,7 +87,14 @@ def test_a_skops_file_is_certified(saved: Path) -> None:
     few = uf.Sampling(n0=20, n=400)
     inputs = uf.Inputs(texts=TEXTS[:2] + TEXTS[3:5], labels=["spam", "spam", "ham", "ham"])
     choice = {"name": "random-delete", "rates": [0.7]}
-    report = uf.certify(f"sklearn:{saved}", inputs, threat="edits", predictor=choice, sampling=few)
+    report = uf.certify(
+        f"sklearn:{saved}",
+        inputs,
+        threat="edits",
+        predictor=choice,
+        sampling=few,
+        reading=uf.Reading(antonyms=False),
+    )
     found = [one for one in report if one.label]
     assert found and {one.truth for one in found} == {one.label for one in found}
     assert f"The majority of sklearn:{saved} over random deletions" in found[0].sentence

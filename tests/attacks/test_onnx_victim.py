@@ -79,11 +79,19 @@ def test_answers_are_those_of_the_model_whatever_is_asked_together(tmp_path: Pat
 def test_it_is_certified_and_a_model_that_sees_its_padding_is_refused(tmp_path: Path) -> None:
     few = uf.Sampling(n0=20, n=300)
     write_model(tmp_path)
-    (found,) = uf.certify(f"onnx:{tmp_path}", ["a good film"], threat="edits", sampling=few)
+    (found,) = uf.certify(
+        f"onnx:{tmp_path}", ["a good film"], threat="edits", sampling=few, reading=uf.Reading(antonyms=False)
+    )
     assert f"The majority of onnx:{tmp_path} over random deletions" in found.sentence or found.label is None
     write_model(tmp_path, inputs=("input_ids",))
     with pytest.raises(UsageError, match="among others than alone"):
-        uf.certify(f"onnx:{tmp_path}", [" ".join(TEXTS * 3)], threat="edits", sampling=few)
+        uf.certify(
+            f"onnx:{tmp_path}",
+            [" ".join(TEXTS * 3)],
+            threat="edits",
+            sampling=few,
+            reading=uf.Reading(antonyms=False),
+        )
 
 
 def test_folders_that_do_not_fit_are_refused_with_the_file(tmp_path: Path, monkeypatch: Any) -> None:
