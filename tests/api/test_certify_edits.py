@@ -157,10 +157,10 @@ def test_the_radius_of_edits_ends_at_the_bin_and_that_of_replacements_does_not(k
 
 
 def test_negations_whose_deletion_the_answer_ignores_are_counted(keyword: TextModel) -> None:
-    text = "the film is not dull , never flat"
+    text = "the film is NOT, never flat and didn’t bore nobody knows"
     (found,) = uf.certify(deployed(keyword), [text], threat="edits", sampling=FEW)
     assert found.radius >= 1
-    assert found.negations_inside == 2
+    assert found.negations_inside == 4
 
 
 def test_a_run_without_deletion_is_told_which_predictor_is_certified(keyword: TextModel) -> None:

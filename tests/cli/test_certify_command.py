@@ -84,6 +84,17 @@ def test_a_shown_radius_is_never_larger_than_the_certified_one(
     assert " 0.9539  0.500" in capsys.readouterr().out
 
 
+def test_a_negation_that_may_be_deleted_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    from unfooled.cli.certify_show import show_certificate
+    from unfooled.records.certificate import Certificate
+
+    facts = {"label": "up", "radius": 1.0, "unit": "edits", "texts": ("not bad, never dull",)}
+    show_certificate(Certificate(0, "certified", "edits", negations_inside=2, **facts))
+    assert "2 of its words negate (not, never, no, …)" in capsys.readouterr().out
+    show_certificate(Certificate(0, "certified", "edits", negations_inside=0, **facts))
+    assert "negate" not in capsys.readouterr().out
+
+
 def test_a_secret_seed_and_words_by_substitutes_of_as_many_tokens(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

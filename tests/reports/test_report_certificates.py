@@ -98,3 +98,17 @@ def test_a_covered_word_is_one_by_substitutes_with_as_many_tokens(make_run: Make
         one for one in tables(read_report_data([run]))["certified-l2"].columns if one.title == "Covers a word"
     ]
     assert "with as many tokens" in column.meaning
+
+
+def test_ignored_negations_are_counted_beside_ignored_antonyms(make_run: MakeRun) -> None:
+    run = make_run("deaf")
+    guard = {"antonyms_inside": 1, "antonyms_considered": 2}
+    made = [
+        certificate(0, "a", 2.0, **guard, negations_inside=2),
+        certificate(1, "b", 1.0, **guard, negations_inside=1),
+    ]
+    rates = {"name": "random-delete", "rates": [0.6, 0.9], "bins": [12]}
+    write_certificates(run / "certificates" / "l2", made, smoothing=rates)
+    found = cells(tables(read_report_data([run]))["certified-l2"])
+    assert found["Ignored negations"].value == 3
+    assert found["Model"].note == "random-delete, rates 0.6, 0.9, bins 12"

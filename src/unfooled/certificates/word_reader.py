@@ -168,9 +168,12 @@ def swapped(
 
 def _negations(encoded: Encoded) -> int:
     """How many words there are whose deletion alone takes a negation away."""
-    return sum(
-        word.casefold().strip(PUNCTUATION) in NEGATIONS for text in encoded.texts for word in text.split()
-    )
+    words = [
+        word.casefold().replace("’", "'").strip(PUNCTUATION)
+        for text in encoded.texts
+        for word in text.split()
+    ]
+    return sum(word in NEGATIONS or word.endswith("n't") for word in words)
 
 
 def _stays(encoded: Encoded, item: Encoded, chunk: Chunk) -> bool:

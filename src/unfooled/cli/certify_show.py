@@ -76,6 +76,11 @@ def show_certificate(certificate: Certificate) -> None:
             f"Beware: {certificate.antonyms_inside} of {certificate.antonyms_considered} antonyms lie inside "
             f"({examples}): the answer is certified to ignore these changes of meaning."
         )
+    if certificate.negations_inside:
+        lines.append(
+            f"Beware: {certificate.negations_inside} of its words negate (not, never, no, …); the answer is "
+            "certified to ignore that any one of them is deleted."
+        )
     for line in lines:
         out.print(Text(f"  {line}"), soft_wrap=True)
 
@@ -118,6 +123,9 @@ def show_report(report: CertificateReport) -> None:
             f"{rate(found['texts'])}: {found['antonyms_inside']} of {found['antonyms_considered']} antonyms "
             "lie inside",
         )
+    if "negations_inside" in summary.get("obstinacy", {}):
+        found = summary["obstinacy"]["negations_inside"]
+        _line("ignores negations", f"{found} single deletions of a negation (not, never, no, …) lie inside")
     _line("draws per input", f"{summary['samples']['value']:,.0f}, {summary['seconds']:.1f} s in all")
     if not about["complete"]:
         _line("", "not complete: run the same command again")

@@ -80,6 +80,7 @@ def _table(threat: str, found: list[tuple[ModelEvidence, Certified]], radius: fl
         ),
         Column("Abstained"),
         Column("Ignores an antonym", meaning="certified texts with an antonym inside the threat"),
+        Column("Ignored negations", meaning="single deletions of not, never, no, … inside the threat"),
         Column("Samples per input"),
         Column("Seconds per input"),
     ]
@@ -101,6 +102,9 @@ def _table(threat: str, found: list[tuple[ModelEvidence, Certified]], radius: fl
                 else tables.NOTHING,
                 tables.share(summary["abstention"]),
                 tables.share(summary["obstinacy"]["texts"]) if "obstinacy" in summary else tables.NOTHING,
+                tables.whole(summary["obstinacy"]["negations_inside"])
+                if "negations_inside" in summary.get("obstinacy", {})
+                else tables.NOTHING,
                 tables.mean(summary["samples"]),
                 tables.count(summary["seconds"] / max(1, answered)),
             ]
@@ -113,7 +117,9 @@ def _smoothing(model: ModelEvidence, one: Certified) -> str:
     settings = dict(one.about.get("smoothing", {}))
     name = settings.pop("name", "")
     told = [
-        f"{key} {settings[key]}" for key in ("sigma", "masked_share", "kept_share", "kind") if key in settings
+        f"{key} {', '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        for key in ("sigma", "kind", "kept", "hidden", "rates", "bins")
+        if (value := settings.get(key)) not in (None, [], ())
     ]
     smoothing = ", ".join(filter(None, (str(name), *told)))
     return smoothing + ("; not the predictor of the run" if other_predictor(model, one) else "")
