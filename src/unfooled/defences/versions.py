@@ -45,7 +45,7 @@ class Versions:
 
         Versions differ much in length where few words are left: short ones are not padded to long ones.
         """
-        lengths, most = [len(item) for item in versions], model.batch_size // 4
+        lengths, most = [len(item) for item in versions], model.batch_size
         few = len(lengths) * max(lengths) <= most
         chunks = [list(range(len(lengths)))] if few else list(length_sorted_chunks(lengths, most))
         logits = torch.cat(
