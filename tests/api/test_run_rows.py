@@ -256,6 +256,8 @@ def test_duplicates_between_splits_are_counted_at_training_and_on_the_card(tmp_p
         assert f"{count} {reason}" in " ".join(said.split())
         assert f"{count} {reason}" in card
     assert json.loads((tmp_path / "run/metrics.json").read_text())["data"]["dropped"] == expected
+    page = uf.report(tmp_path / "run", out=tmp_path / "report.html").path.read_text()
+    assert "left out: dev rows that are also in test</th><td>10<" in page
 
 
 def test_test_rows_of_large_files_are_kept_only_when_asked(

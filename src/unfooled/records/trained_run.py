@@ -62,6 +62,8 @@ class Run:
     resumed: bool
     """Training was interrupted: ``train_seconds`` is its last part only."""
     versions: dict[str, str]
+    rows: tuple[tuple[str, int], ...] = ()
+    """How many rows each split has, then how many were left out for each reason."""
     weights: str = ""
     """The digest of the weights that were measured; empty if the folder does not say."""
     weight_files: tuple[tuple[str, str], ...] = ()

@@ -87,7 +87,16 @@ def _measured(folder: Path, metrics: Any) -> Run:
         versions={str(name): str(value) for name, value in metrics["versions"].items()},
         warnings=tuple(str(told) for told in metrics.get("warnings", ())),
         seconds=None if test.get("seconds") is None else float(test["seconds"]),
+        rows=_rows(metrics.get("data")),
     )
+
+
+def _rows(data: Any) -> tuple[tuple[str, int], ...]:
+    if data is None:
+        return ()
+    left_out = {f"left out: {reason}": count for reason, count in data["dropped"].items()}
+    found = {name: data[name] for name in ("train", "dev", "test")} | left_out
+    return tuple((name, int(count)) for name, count in found.items())
 
 
 def _described(run: Run, marker: Any) -> Run:
