@@ -62,7 +62,7 @@ def test_room_imports_only_what_it_may_use(room: str) -> None:
         "unfooled",
         "unfooled.assets",
         "unfooled.data",
-        "unfooled.cli",
+        "unfooled.cli.commands",
         "unfooled.records",
         "unfooled.statistics",
         "unfooled.reports",

@@ -6,10 +6,14 @@ reads back as the same name.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +41,84 @@ def write_text(path: Path, text: str) -> None:
         os.chmod(beside, 0o644)
         os.replace(beside, path)
     except OSError as error:
-        raise UserError(
-            f"Cannot write {path}: {error.strerror}. Choose another folder or make room."
-        ) from error
+        raise cannot_write(path, error) from error
     finally:
         if beside is not None:
             Path(beside).unlink(missing_ok=True)  # nothing is left there after a success
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+_BLOCKED = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+
+
+def cannot_write(path: Path, error: BaseException) -> UserError:
+    """The message for files that cannot be written at ``path``, a file or a folder: why, and what to do."""
+    number = write_error(error)
+    reason = os.strerror(number) if number else str(error)
+    folder = next((one for one in (path, *path.parents) if one.is_dir()), path.parent)
+    if number in _FULL:
+        remedy = f"Make room on the disk of {folder}, or choose a folder on another disk"
+    elif number in _CLOSED:
+        remedy = f"Allow writing in {folder}, or choose another folder"
+    elif number == errno.ENAMETOOLONG:
+        remedy = "Choose a shorter name"
+    elif number in _BLOCKED:
+        remedy = "A file stands where a folder is needed: choose another folder"
+    else:
+        remedy = "Choose another folder"
+    return UserError(f"Cannot write {path}: {reason}. {remedy}, then run the same command again.")
+
+
+@contextmanager
+def writing_below(folder: Path) -> Iterator[None]:
+    """What a full or protected disk does to libraries that write below ``folder`` is told, and told once.
+
+    Their threads are silent about it: this one will come upon the same problem.
+    """
+
+    def quiet(failed: threading.ExceptHookArgs) -> None:
+        if not _is_told(failed.exc_value):
+            heard(failed)
+
+    heard, threading.excepthook = threading.excepthook, quiet
+    try:
+        yield
+    except OSError as error:
+        if _is_told(error):
+            raise cannot_write(folder, error) from error
+        raise
+    finally:
+        threading.excepthook = heard
+
+
+def _is_told(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno in (*_FULL, *_CLOSED)
+
+
+def write_error(error: BaseException | None) -> int | None:
+    """The system's number for why a write failed, whichever library tells it; None if there is none.
+
+    safetensors gives it as text; PyTorch says that a file ended too early, sometimes with the cause attached.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno:
+            return error.errno
+        if told := re.search(r"\(os error (\d+)\)", str(error)):
+            return int(told[1])
+        if isinstance(error, RuntimeError) and "iostream error" in str(error):
+            return errno.ENOSPC
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def writable(text: str | Path) -> str:

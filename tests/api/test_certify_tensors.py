@@ -18,7 +18,7 @@ from unfooled.api.certify_job import read_certificates
 from unfooled.certificates import certifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TensorModel

@@ -21,7 +21,7 @@ from unfooled.api.attack_job import TABLE
 from unfooled.api.load import load, save, wrap
 from unfooled.api.represent import REPORT, represent
 from unfooled.attacks.tools import Tools
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -20,7 +21,9 @@ import unfooled as uf
 from child_processes import start_python, wait_until
 from tiny_runs import write_inputs
 from unfooled.errors import UsageError, UserError
-from unfooled.storage.config import TrainConfig
+from unfooled.storage.config import TrainConfig, make_config
+from unfooled.storage.locks import alone
+from unfooled.training.trainer import SessionTrainer
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +165,62 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     assert trained(folder).wait() == 0
     assert json.loads((folder / "metrics.json").read_text())["train"]["resumed"] is True
     assert (folder / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
+
+
+def test_a_second_training_in_the_same_folder_is_refused_and_changes_nothing(
+    inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    with alone(tmp_path / "run", "training"):
+        for overwrite in (False, True):
+            with pytest.raises(UserError, match=f"Another training .*process {os.getpid()}"):
+                uf.train(tmp_path / "run", overwrite=overwrite, **inputs)
+    assert not [path for path in (tmp_path / "run").iterdir() if path.name[0] != "."]
+
+
+@pytest.mark.parametrize("every", ["often", "5 hours", "-1", -1, "min", "1e3"])
+def test_a_time_between_checkpoints_that_cannot_be_read_is_refused_by_name(
+    inputs: dict[str, Any], tmp_path: Path, every: int | str
+) -> None:
+    with pytest.raises(UsageError, match="--checkpoint-every"):
+        uf.train(tmp_path / "run", checkpoint_every=every, **inputs)
+
+
+def test_steps_and_minutes_between_checkpoints_are_told_apart() -> None:
+    def read(every: int | str) -> tuple[int, float]:
+        times = make_config({"task": "spam", "checkpoint_every": every}).checkpoints
+        return times.steps, times.seconds
+
+    assert [read(200), read("200"), read("5min"), read("0.5 min"), read(0)] == [
+        (200, 0),
+        (200, 0),
+        (0, 300),
+        (0, 30),
+        (0, 0),
+    ]
+
+
+@pytest.mark.full
+def test_a_disk_that_fills_up_costs_the_steps_since_the_checkpoint_before(
+    inputs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**inputs, "epochs": 1.0, "checkpoint_every": 5}
+    uf.train(tmp_path / "undisturbed", **settings)
+    steps: list[int] = []
+
+    def fill(self: SessionTrainer, folder: str) -> None:
+        steps.append(self.state.global_step)
+        if len(steps) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+    monkeypatch.setattr(SessionTrainer, "_save_scaler", fill)
+    with pytest.raises(UserError, match=r"step 10 was not written.*No space left.*Make room"):
+        uf.train(tmp_path / "full", **settings)
+    assert [path.name for path in (tmp_path / "full/checkpoints").iterdir()] == ["checkpoint-5"]
+    # How often checkpoints are written may change on the way.
+    again = uf.train(tmp_path / "full", **{**settings, "checkpoint_every": "1min"})
+    assert again.metrics["train"]["resumed"] and steps == [5, 10, 16]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("full", "undisturbed")]
+    assert weights[0] == weights[1]
 
 
 def test_every_parameter_is_a_field_of_the_configuration_with_its_type_and_default() -> None:

@@ -158,7 +158,7 @@ def test_command_of_a_cell_repeats_it(finished: Path, monkeypatch: pytest.Monkey
 
     from typer.testing import CliRunner
 
-    from unfooled.cli import app
+    from unfooled.cli.commands import app
 
     def refused(examples: Iterator[Any], *_: Any, **__: Any) -> Iterator[Any]:
         for example in examples:

@@ -25,7 +25,7 @@ from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.demo import SENTENCES, TEST_TEXTS, demo
 from unfooled.benchmarks.plan import AttackPlan
 from unfooled.benchmarks.plan_file import read_plan
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.errors import UsageError, UserError
 
 MODELS = ["standard", "rsmi", "random-mask"]

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from run_folders import MakeRun, prediction
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.errors import UsageError, UserError
 from unfooled.storage.run_files import read_run
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import unfooled
 from run_folders import MakeRun, write_everything
 from unfooled.api.report import report
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.errors import UsageError
 from unfooled.reports import write_tables
 from unfooled.reports.formats import escaped_latex

@@ -69,7 +69,10 @@ def test_file_that_is_no_journal_and_folder_that_cannot_be_made_are_named(tmp_pa
     with pytest.raises(UserError, match=r"journal\.sqlite.*Choose another folder"), damaged:
         pass
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="--out"), open_journal(tmp_path / "file/journal.sqlite", "results"):
+    with (
+        pytest.raises(UserError, match="choose another folder"),
+        open_journal(tmp_path / "file/journal.sqlite", "results"),
+    ):
         pass
 
 

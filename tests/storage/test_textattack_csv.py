@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from run_folders import MakeRun
-from unfooled.cli import app
+from unfooled.cli.commands import app
 from unfooled.errors import DataError, UserError
 from unfooled.records.evidence import Evidence
 from unfooled.reports import render

@@ -20,6 +20,9 @@ DEFENCES: dict[str, dict[str, Any]] = {"toy": {}, "stability+toy": {"toy.passes"
 KILLED_IN_EPOCH_1 = 8
 """Epoch 0 has 84 examples, 6 steps; epoch 1 has 104, 7 steps."""
 
+KILLED_WITHIN = 9
+"""With a checkpoint every two steps, the one of step 8 is two steps into epoch 1."""
+
 Logs = dict[str, list[dict[str, Any]]]
 
 
@@ -36,9 +39,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Logs]:
             own | {"out": "plain", "log": "undisturbed"},
             own | {"out": "killed", "log": "killed", "kill_at": KILLED_IN_EPOCH_1},
             own | {"out": "killed", "log": "resumed"},
+            own | {"out": "within", "log": "killed", "kill_at": KILLED_WITHIN},
+            own | {"out": "within", "log": "resumed within"},
             own | {"out": "two", "log": "two", "processes": 2},
         ]
-        for job in jobs[-4:]:
+        for job in jobs[-3:-1]:
+            job["train"] = job["train"] | {"checkpoint_every": 2}
+        for job in jobs[-6:]:
             job |= {key: str(folder / f"{defence}-{job[key]}") for key in ("out", "log")}
     script = Path(__file__).with_name("toy_runs.py")
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
@@ -90,6 +97,21 @@ def test_a_killed_training_ends_like_an_undisturbed_one_extra_modules_and_state_
         assert resumed["seen"][epoch] == undisturbed["seen"][epoch]
     assert resumed["final"] == undisturbed["final"]
     assert resumed["metrics"]["test"]["confusion"] == undisturbed["metrics"]["test"]["confusion"]
+
+
+def test_killed_within_an_epoch_it_goes_on_there_with_the_data_of_that_epoch(logs: Logs) -> None:
+    (undisturbed,), (resumed,) = logs["undisturbed"], logs["resumed within"]
+    assert list(resumed["weights"]) == ["1", "2"]
+    assert resumed["weights"] == {epoch: undisturbed["weights"][epoch] for epoch in ("1", "2")}, (
+        "the data of epoch 1 are made again from the weights that it began with"
+    )
+    assert len(resumed["seen"]["1"]) == EXAMPLES + 2 * ADDED - 2 * BATCH, "two steps are not done again"
+    assert resumed["seen"]["1"] == undisturbed["seen"]["1"][2 * BATCH :]
+    assert resumed["seen"]["2"] == undisturbed["seen"]["2"]
+    assert resumed["done"] == undisturbed["done"][8:]
+    assert resumed["final"] == undisturbed["final"]
+    for name in ("loss", "steps"):
+        assert resumed["metrics"]["train"][name] == undisturbed["metrics"]["train"][name]
 
 
 def test_two_processes_share_the_data_and_keep_equal_weights(logs: Logs) -> None:

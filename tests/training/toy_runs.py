@@ -37,7 +37,6 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
     def changing(self: SessionTrainer, epoch: int) -> None:
         log["weights"][str(epoch)] = digest(self)
         log["modules"] = sorted(self._trained.extra.state_dict())
-        log["rate"] = [group["lr"] for group in self.optimizer.param_groups]
         change_data(self, epoch)
         log["data"][str(epoch)] = len(self._data)
 

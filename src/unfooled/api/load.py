@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from unfooled import __version__
 from unfooled.api.same_model import weight_files
 from unfooled.api.self_checks import CHECKS, recorded_checks
 from unfooled.defences import make_defence, settings_of
 from unfooled.errors import UserError
-from unfooled.files import read_json, write_json
+from unfooled.files import cannot_write, read_json, write_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.safetensors_files import COPY_AGAIN
@@ -102,8 +104,8 @@ def save(classifier: Classifier, folder: Path) -> None:
         # Weights are written through a private temporary file; who may read the rest may read them.
         for weights in folder.glob("*.safetensors"):
             weights.chmod((folder / "config.json").stat().st_mode)
-    except OSError as error:
-        raise UserError(f"Cannot save to {folder}: {error}. Choose another folder or make room.") from error
+    except (OSError, SafetensorError) as error:
+        raise cannot_write(folder, error) from error
     marker = {
         "format": FORMAT,
         "unfooled": __version__,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from unfooled.files import writable, write_json, write_text
 from unfooled.predictors import Classifier
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, make_config
+from unfooled.storage.locks import alone
 from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
-from unfooled.training.fit import fit, is_first_process, prepare
+from unfooled.training.fit import Prepared, fit, is_first_process, prepare
 from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
 
@@ -59,6 +61,7 @@ def train(
     seed: int = 0,
     device: str = "auto",
     precision: str = "auto",
+    checkpoint_every: int | str = "10min",
     overwrite: bool = False,
 ) -> Classifier:
     """Train a classifier and save it as the run folder ``out`` (default: runs/TASK-DEFENCE).
@@ -86,8 +89,19 @@ def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: b
     if not replaces:
         _claim(folder, config, overwrite)
     prepared = prepare(config)
+    with alone(place, "training") if is_first_process() else nullcontext():
+        if not replaces and is_first_process():
+            _claim(folder, config, overwrite)  # again: another training may have ended meanwhile
+        afresh = bool(_changed(place, config)) if replaces else overwrite
+        classifier = _trained(prepared, folder, place, afresh=afresh)
+    return _moved_in(folder, classifier) if replaces else classifier
+
+
+def _trained(prepared: Prepared, folder: Path, place: Path, *, afresh: bool) -> Classifier:
+    """Train in ``place`` the run that will be ``folder``."""
+    config = prepared.config
     if is_first_process():
-        _start(place, config, afresh=bool(_changed(place, config)) if replaces else overwrite)
+        _start(place, config, afresh=afresh)
         write_rows(place, folder, config, prepared.splits)
         _tell_dropped(prepared.splits)
     metrics = fit(prepared, place)
@@ -105,7 +119,7 @@ def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: b
         write_text(place / "README.md", card)
         save(classifier, place)
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
-    return _moved_in(folder, classifier) if replaces else classifier
+    return classifier
 
 
 def run_folder(config: TrainConfig) -> Path:
@@ -174,5 +188,5 @@ def _changed(folder: Path, config: TrainConfig) -> list[str]:
     if not saved.exists():
         return []
     before = yaml.safe_load(saved.read_text(encoding="utf-8")) or {}
-    now = config.to_dict()
+    now = config.conditions()
     return sorted(name for name in now if before.get(name) != now[name])

@@ -107,7 +107,7 @@ def _trainings(
     for model in models:
         before = made.get(model.plan.start_from or "")
         config = plan.config(task, model.plan, seed, encoder=before.run if before else None)
-        conditions: dict[str, object] = config.to_dict()
+        conditions: dict[str, object] = config.conditions()
         if before is not None:
             # Not the folder: a benchmark may be moved.
             conditions["encoder"] = {"start_from": before.defence, "key": before.key}

@@ -22,12 +22,12 @@ from unfooled.benchmarks.state import State
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
 from unfooled.records.documents import BenchmarkReport
+from unfooled.storage.locks import alone
 from unfooled.storage.provenance import command
 from unfooled.work.executor import make_executor
 
 PLAN = "plan.yaml"
 REPORT = "report.html"
-LOCK = ".benchmark.lock"
 Watch = Callable[[Cell], AbstractContextManager[Callable[..., None]]]
 
 
@@ -79,7 +79,7 @@ def benchmark(
         check_cells(cells, waiting)
     if dry_run:
         return _result(state, cells)
-    with _locked(folder):
+    with alone(folder, "benchmark"):
         state = State(folder, chosen, cells, command())
         text = yaml.safe_dump(chosen.to_dict(), sort_keys=False, allow_unicode=True, width=110)
         write_text(folder / PLAN, text)
@@ -187,20 +187,3 @@ def _check_folder(folder: Path) -> None:
             raise UsageError(
                 f"{folder} is not a benchmark and not empty ({others[0]}). Choose another --out."
             )
-
-
-def _locked(folder: Path) -> AbstractContextManager[Any]:
-    """One process at a time works in a folder."""
-    from filelock import FileLock, Timeout
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"Cannot make {folder}: {error.strerror}. Choose another --out.") from error
-    lock = FileLock(folder / LOCK)
-    try:
-        return lock.acquire(timeout=0)
-    except Timeout:
-        raise UserError(
-            f"Another benchmark is running in {folder}. Wait for it, or choose another --out."
-        ) from None

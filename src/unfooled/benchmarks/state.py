@@ -151,7 +151,7 @@ def _differences(before: object, now: object, name: str = "") -> Iterator[str]:
 
 def _other_training(cell: Cell) -> list[str]:
     """What a run that no state knows has otherwise; the folder it starts from may be spelled differently."""
-    before, now = read_config(cell.run / "config.yaml"), cell.config.to_dict()
+    before, now = read_config(cell.run / "config.yaml"), cell.config.conditions()
     names = [name for name in now if name != "encoder" or not cell.needs]
     differences = [
         f"{name}: {before.get(name)} → {now[name]}" for name in names if before.get(name) != now[name]

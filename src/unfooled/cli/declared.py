@@ -101,8 +101,8 @@ def _typed(kind: Any, commas: bool) -> Any:
 def _without_none(hint: Any) -> Any:
     if typing.get_origin(hint) not in (typing.Union, types.UnionType):
         return hint
-    (kind,) = [option for option in typing.get_args(hint) if option is not type(None)]
-    return kind
+    kinds = [option for option in typing.get_args(hint) if option is not type(None)]
+    return kinds[0] if len(kinds) == 1 else str
 
 
 def _help(field: Field[Any], kind: Any, commas: bool) -> str:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unfooled.errors import UsageError, UserError
-from unfooled.files import write_text
+from unfooled.errors import UsageError
+from unfooled.files import cannot_write, write_text
 from unfooled.records.outcome import Outcome
 from unfooled.untrusted import csv_text
 
@@ -137,4 +137,4 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise UserError(f"Cannot write {path}: {error}. Choose another place or make room.") from error
+        raise cannot_write(path, error) from error

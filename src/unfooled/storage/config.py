@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,14 @@ from typing import Any
 from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
 from unfooled.settings import build, setting
+
+
+@dataclass(frozen=True)
+class Every:
+    """How often something happens: every so many steps, every so many seconds, or never."""
+
+    steps: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,10 +64,30 @@ class TrainConfig:
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
     precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")
 
+    checkpoint_every: int | str = setting(
+        "10min",
+        "Write a checkpoint within an epoch after so many steps (200) or minutes (5min); 0 = only at its end",
+    )
+
     def __post_init__(self) -> None:
         if (self.task is None) == (self.data is None):
             raise UsageError("Name what to train on: either --task NAME or --data FILE, and not both.")
         check_precision(self.precision)
+        _ = self.checkpoints
+
+    @property
+    def checkpoints(self) -> Every:
+        """When checkpoints are written within an epoch."""
+        found = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d+)?) ?min", str(self.checkpoint_every).strip())
+        if not found:
+            raise UsageError(
+                f"--checkpoint-every {self.checkpoint_every}: give a number of steps (200) or minutes (5min)."
+            )
+        return Every(steps=int(found[1])) if found[1] else Every(seconds=60 * float(found[2]))
+
+    def conditions(self) -> dict[str, Any]:
+        """What the trained weights depend on: not how often they are saved on the way."""
+        return {name: value for name, value in self.to_dict().items() if name != "checkpoint_every"}
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)

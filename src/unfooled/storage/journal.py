@@ -8,8 +8,10 @@ to one report, and in which order.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import shutil
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,9 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
+from unfooled.files import cannot_write
 
 TEMPORARY = Path("a temporary journal")
 """A journal that is gone when nobody uses it any more; SQLite moves it to a temporary file as it grows."""
+_LOG = 2**16
+"""Bytes that SQLite needs for the log and its index before anything is written."""
 Key = tuple[str, int]
 """Fingerprint of the conditions, and a number."""
 
@@ -137,17 +142,28 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=30)
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"Cannot write {path}: {error}. Choose another folder with --out.") from error
+        raise _cannot_use(path, error) from error
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         yield Journal(connection, path, table)
     except sqlite3.Error as error:
-        raise UserError(
-            f"The journal {path} cannot be used: {error}. Choose another folder with --out."
-        ) from error
+        raise _cannot_use(path, error) from error
     finally:
         connection.close()
+
+
+def _cannot_use(path: Path, error: OSError | sqlite3.Error) -> UserError:
+    """What is wrong: the disk, which SQLite tells in words, or the file."""
+    if isinstance(error, OSError):
+        return cannot_write(path, error)
+    told = {"disk is full": errno.ENOSPC, "readonly": errno.EACCES, "unable to open": errno.EACCES}
+    # What SQLite says where there is no room for the log beside the journal.
+    told["disk I/O error"] = errno.ENOSPC if shutil.disk_usage(path.parent).free < _LOG else errno.EIO
+    for words, number in told.items():
+        if words in str(error):
+            return cannot_write(path, OSError(number, str(error)))
+    return UserError(f"The journal {path} cannot be used: {error}. Choose another folder with --out.")
 
 
 @contextmanager

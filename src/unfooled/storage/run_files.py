@@ -54,7 +54,7 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         if path.suffix == ".jsonl":
-            remedy = "Delete it, or write it anew with `unfooled predict --json`."
+            remedy = "Write it anew with `unfooled predict --json`."
         else:
             remedy = "Copy the folder again, or train again with --overwrite."
         raise UserError(f"{path} is damaged ({reason}). {remedy}") from error

@@ -20,12 +20,14 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
 from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
+from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.models import Encoded, Model, as_text, open_encoder
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.config import TrainConfig
+from unfooled.training.checkpoint_times import CheckpointTimes
 from unfooled.training.checkpoints import last_checkpoint
 from unfooled.training.data import load_data
 from unfooled.training.progress import ProgressBar
@@ -98,16 +100,21 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
         args=arguments,
         processing_class=as_text(model).tokenizer,
         eval_dataset=splits.dev,
-        callbacks=[bar, *([EarlyStoppingCallback(config.patience)] if config.patience else [])],
+        callbacks=[
+            bar,
+            CheckpointTimes(config.checkpoints, processes=arguments.world_size),
+            *([EarlyStoppingCallback(config.patience)] if config.patience else []),
+        ],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.remove_callback(ProgressCallback)
     if arguments.process_index:
         set_seed(config.seed + arguments.process_index)  # processes must not draw the same noise
-    last = last_checkpoint(folder / "checkpoints", processes=arguments.world_size)
+    last = last_checkpoint(folder / "checkpoints", processes=arguments.world_size, tell=bar.warn)
     started = time.perf_counter()
     try:
-        result = trainer.train(resume_from_checkpoint=last)
+        with writing_below(folder):
+            result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
     finally:
         bar.close()
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
@@ -170,7 +177,7 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
         optim="adamw_torch_fused",
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=1,
+        restore_callback_states_from_checkpoint=True,
         load_best_model_at_end=True,
         metric_for_best_model=prepared.splits.task.metric,
         logging_steps=25,

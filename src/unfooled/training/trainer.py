@@ -3,8 +3,12 @@
 The optimiser, the checkpoints and distributed training see one module, :class:`Trained`: the model and the
 session's own modules. Every pass that is differentiated is called through it, so that gradients are averaged
 over processes whatever the method computes. Epochs may differ in length (``Session.on_epoch``): the learning
-rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. Checkpoints are
-written at the end of epochs. The epoch that is kept is the one with the best dev score *as deployed*.
+rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. The epoch that is
+kept is the one with the best dev score *as deployed*.
+
+Checkpoints are written at the end of epochs, and within one as often as asked. A training that goes on from
+one ends with the same weights, to the byte, as one that was never stopped: the data of the epoch are made
+again from the weights that it began with, in the same order, and all random generators are set back.
 """
 
 from __future__ import annotations
@@ -23,14 +27,18 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 from torch.utils.data import Dataset, Sampler
 from transformers import Trainer, TrainingArguments, set_seed
+from transformers.trainer_callback import ExportableState
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from unfooled.defences import Session, Step, TrainingData
 from unfooled.models import EncodedInput, mix
+from unfooled.training.checkpoints import checkpoint_path, keep_only, writing
 from unfooled.training.watch import check_finite
 
 WEIGHTS = "model.safetensors"
 SESSION = "session.pt"
+_LOSSES = ("_tr_loss", "_total_loss_scalar", "_globalstep_last_logged")
+"""Attributes of the Trainer: the loss since it was last logged, the sum before, and when that was."""
 
 
 class Trained(nn.Module):
@@ -69,11 +77,19 @@ class EpochOrder(Sampler[int]):
         self.data = data
         self.batch_size = batch_size
         self.generator = generator
+        self.drawn_from: Tensor | None = None
+        """Where the global generator stood before the present order was drawn."""
+        self.draw_again_from: Tensor | None = None
+        """The same for an order that is to be drawn again."""
 
     def __len__(self) -> int:
         return len(self.data)
 
     def __iter__(self) -> Iterator[int]:
+        if self.draw_again_from is not None:
+            torch.set_rng_state(self.draw_again_from)
+            self.draw_again_from = None
+        self.drawn_from = torch.get_rng_state()
         lengths = [len(item) for item in self.data.now.encoded]
         return iter(get_length_grouped_indices(lengths, self.batch_size, generator=self.generator))
 
@@ -99,11 +115,14 @@ class SessionTrainer(Trainer):
         )
         # Sessions call the modules of this process: copies on other devices of it would not be trained.
         self.args._n_gpu = min(self.args.n_gpu, 1)
-        self._order = torch.Generator() if self.args.world_size > 1 else None
+        generator = torch.Generator() if self.args.world_size > 1 else None
+        self._order = EpochOrder(self._data, self.args.train_batch_size, generator)
         # The present epoch: its number, the steps before it, and how many it has.
         self._per_epoch = planned_steps(len(self._original), self.args)
         self._total = math.ceil(self.args.num_train_epochs * self._per_epoch)
         self._epoch, self._before, self._steps = 0, 0, self._per_epoch
+        self._resumed: dict[str, Any] | None = None
+        """What the checkpoint that training goes on from says about the epoch and the losses."""
 
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: object = None
@@ -146,11 +165,16 @@ class SessionTrainer(Trainer):
         return scheduler
 
     def _get_train_sampler(self, train_dataset: object = None) -> EpochOrder:
-        return EpochOrder(self._data, self.args.train_batch_size, self._order)
+        return self._order
 
     def _run_epoch(self, **now: Any) -> None:  # type: ignore[override]  # the Trainer calls it by keyword
         self._epoch, self._before = now["epoch"], self.state.global_step
-        self._change_data(now["epoch"])
+        resumed = self._go_on()
+        if resumed is not None and resumed["before"] < resumed["step"]:  # within the epoch
+            self._before, self._data.now = resumed["before"], resumed["data"]
+            self._order.draw_again_from = resumed["drawn_from"]
+        else:
+            self._change_data(now["epoch"])
         self._steps = len(now["train_dataloader"])
         planned, total = self._per_epoch, self._total
         last = -(
@@ -163,9 +187,9 @@ class SessionTrainer(Trainer):
     def _change_data(self, epoch: int) -> None:
         """Ask the session for the data of this epoch; all processes take those of the first."""
         seed = mix(self._session.training.seed, epoch)
-        if self._order is not None:
+        if self._order.generator is not None:
             # Processes draw different amounts of noise: only a generator of its own gives all the same order.
-            self._order.manual_seed(seed)
+            self._order.generator.manual_seed(seed)
         self._trained.eval()
         with _seeded(seed % 2**32):
             made = self._session.on_epoch(epoch, self._original)
@@ -174,26 +198,96 @@ class SessionTrainer(Trainer):
         self._data.now = self._original if made is None else made
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        """The epoch to go on with. The Trainer divides steps by a fixed length of epochs."""
+        """The epoch to go on with and its finished steps. The Trainer divides by a fixed length of epochs."""
         epochs, steps = super()._init_training_state(*args, **kwargs)
-        if not self.state.global_step:
+        if self._resumed is None:
             return epochs, steps
+        if self.state.best_global_step:  # the folder may have been moved since
+            self.state.best_model_checkpoint = str(self._checkpoint(self.state.best_global_step))
         saved: Any = self.state.stateful_callbacks
         # A checkpoint of the last epoch, or of one after which training was stopped: nothing is left to do.
-        done = saved["TrainerControl"]["args"]["should_training_stop"]
-        return (self.state.num_train_epochs if done else int(self.state.epoch or 0)), 0
+        if saved["TrainerControl"]["args"]["should_training_stop"]:
+            return self.state.num_train_epochs, 0
+        return int(self.state.epoch or 0), self.state.global_step - self._resumed["before"]
+
+    def _go_on(self) -> dict[str, Any] | None:
+        """Once, when training goes on from a checkpoint: take over its losses; gives what it says."""
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            for name in _LOSSES:
+                setattr(self, name, resumed["losses"][name])
+            self._tr_loss = torch.as_tensor(self._tr_loss, device=self.args.device)
+            self._initial_global_step = 0
+        return resumed
+
+    def _finalize_training(self, *args: Any, **kwargs: Any) -> Any:
+        self._go_on()  # if no step was left to do
+        return super()._finalize_training(*args, **kwargs)
+
+    def _within_epoch(self) -> bool:
+        """Whether the epoch goes on after the present step."""
+        return not self.control.should_training_stop and bool((self.state.epoch or 0) % 1)
+
+    def _checkpoint(self, step: int) -> Path:
+        return checkpoint_path(Path(str(self.args.output_dir)), step)
+
+    def _save_checkpoint(self, model: nn.Module, trial: object) -> None:
+        """Write a checkpoint beside its place, then move it there; the Trainer writes in place."""
+        step, first = self.state.global_step, bool(self.args.should_save)
+        folder = Path(str(self.args.output_dir))
+        needs = {self.state.best_global_step}
+        if self._within_epoch() and self._session.overrides("on_epoch"):
+            needs.add(self._before)
+        others = {one for one in needs if one and one != step}
+        if self.state.best_global_step:
+            self.state.best_model_checkpoint = str(self._checkpoint(self.state.best_global_step))
+        with writing(folder, step, others, first=first, wait=self.accelerator.wait_for_everyone) as beside:
+            self._save_rng_state(str(beside))
+            if first:
+                self._save(str(beside))
+                self._save_optimizer_and_scheduler(str(beside))
+                self._save_scaler(str(beside))
+                saved: Any = self.state.stateful_callbacks
+                for part in [*self.callback_handler.callbacks, self.control]:
+                    if isinstance(part, ExportableState):
+                        saved[type(part).__name__] = part.state()
+                self.state.save_to_json(str(beside / "trainer_state.json"))
+        if first:
+            keep_only(folder, {step, *others})
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         self._check_weights()
         folder = Path(str(output_dir or self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
         safetensors.torch.save_model(self._trained, str(folder / WEIGHTS), metadata={"format": "pt"})
-        torch.save(self._session.state_dict(), folder / SESSION)
+        within = {
+            "epoch": self._epoch,
+            "step": self.state.global_step,
+            "before": self._before if self._within_epoch() else self.state.global_step,
+            "drawn_from": self._order.drawn_from,
+            "losses": {name: getattr(self, name, 0) for name in _LOSSES},
+        }
+        torch.save({"session": self._session.state_dict(), "epoch": within}, folder / SESSION)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: object = None) -> None:
         folder = Path(resume_from_checkpoint)
+        self._resumed = self._read_session(folder)["epoch"]
+        before = self._resumed["before"]
+        if before < self._resumed["step"]:
+            # The session makes the data of the epoch from the weights that it began with: now they are there.
+            if before and self._session.overrides("on_epoch"):
+                self._load_weights(self._checkpoint(before))
+            self._change_data(self._resumed["epoch"])
+            # The Trainer plans from the original data.
+            self._resumed["data"], self._data.now = self._data.now, self._original
+        self._load_weights(folder)
+
+    def _load_weights(self, folder: Path) -> None:
         safetensors.torch.load_model(self._trained, folder / WEIGHTS)
-        self._session.load_state_dict(torch.load(folder / SESSION, map_location="cpu", weights_only=True))
+        self._session.load_state_dict(self._read_session(folder)["session"])
+
+    def _read_session(self, folder: Path) -> dict[str, Any]:
+        return torch.load(folder / SESSION, map_location="cpu", weights_only=True)
 
     def _load_best_model(self) -> None:
         safetensors.torch.load_model(self._trained, Path(str(self.state.best_model_checkpoint)) / WEIGHTS)

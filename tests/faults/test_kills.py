@@ -1,0 +1,51 @@
+"""Work that gets SIGKILL at random moments loses nothing: run again, it ends like an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import child_processes
+from tiny_runs import write_inputs
+
+KINDS = 5
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """By kind of work, what undisturbed and disturbed runs ended with."""
+    folder = tmp_path_factory.mktemp("kills")
+    train = write_inputs(folder) | {"lr": 3e-3, "epochs": 2.0, "limit": 96, "limit_dev": 8, "limit_test": 16}
+    job = {"folder": str(folder), "train": train | {"checkpoint_every": 2}, "kills": request.param, "seed": 0}
+    script = Path(__file__).with_name("kill_runs.py")
+    path = os.pathsep.join([str(script.parents[1]), *sys.path])
+    process = child_processes.start(
+        [sys.executable, str(script), json.dumps(job)], env={**os.environ, "PYTHONPATH": path}
+    )
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors.decode()[-4000:]
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert len(found) == KINDS
+    for kind, one in found.items():
+        written, ended = one["while writing a checkpoint"], len(one["disturbed"])
+        print(f"{kind}: {one['kills']} kills, {written} while a checkpoint was written; {ended} runs ended")
+        assert one["kills"] == request.param
+    return found
+
+
+@pytest.mark.parametrize(
+    "results",
+    [pytest.param(1, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.slow)],
+    indirect=True,
+    ids=["5 kills", "100 kills"],
+)
+def test_killed_at_random_moments_work_ends_like_an_undisturbed_run(results: dict[str, Any]) -> None:
+    for kind, one in results.items():
+        assert one["undisturbed"] and one["disturbed"]
+        for place, disturbed in enumerate(one["disturbed"]):
+            assert disturbed == one["undisturbed"], f"{kind}, run {place}"
