@@ -1,8 +1,9 @@
 """``python kill_runs.py JSON``: work that is killed at random moments and run again until it is done.
 
-The JSON has the ``folder``, the settings ``train``, how many ``kills`` each kind of work gets, and the
-``seed`` of the moments. Every process is forked before any pass of a model. ``results.json`` says, by kind of
-work, what an ``undisturbed`` run and each ``disturbed`` one ended with, and how many ``kills`` there were.
+The JSON has the ``folder``, the settings ``train``, the number of ``texts`` that are attacked and certified,
+how many ``kills`` each kind of work gets, and the ``seed`` of the moments. Every process is forked before any
+pass of a model. ``results.json`` says, by kind of work, what an ``undisturbed`` run and each ``disturbed``
+one ended with, and how many ``kills`` there were.
 """
 
 from __future__ import annotations
@@ -91,11 +92,11 @@ def kinds(job: dict[str, Any], run: Path) -> dict[str, tuple[Work, Callable[[Pat
 
     def attack(out: Path) -> None:
         tools, recipe = uf.Tools(validity=False), {"name": "deepwordbug", "max_distance": 4}
-        uf.attack(run, recipe=recipe, limit=12, tools=tools, in_flight=3, device="cpu", out=out)
+        uf.attack(run, recipe=recipe, limit=job["texts"], tools=tools, in_flight=3, device="cpu", out=out)
 
     def certify(out: Path) -> None:
         sampling = uf.Sampling(n0=10, n=300)
-        uf.certify(run, threat="words", limit=12, sampling=sampling, device="cpu", out=out)
+        uf.certify(run, threat="words", limit=job["texts"], sampling=sampling, device="cpu", out=out)
 
     return {
         "train": (train("random-mask", epochs=1.5, checkpoint_every=3), trained),

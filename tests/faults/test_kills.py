@@ -21,7 +21,9 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """By kind of work, what undisturbed and disturbed runs ended with."""
     folder = tmp_path_factory.mktemp("kills")
     train = write_inputs(folder) | {"lr": 3e-3, "epochs": 2.0, "limit": 96, "limit_dev": 8, "limit_test": 16}
-    job = {"folder": str(folder), "train": train | {"checkpoint_every": 2}, "kills": request.param, "seed": 0}
+    kills, texts = request.param
+    job = {"folder": str(folder), "kills": kills, "texts": texts, "seed": 0}
+    job["train"] = train | {"checkpoint_every": 2}
     script = Path(__file__).with_name("kill_runs.py")
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
     process = child_processes.start(
@@ -34,13 +36,13 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     for kind, one in found.items():
         written, ended = one["while writing a checkpoint"], len(one["disturbed"])
         print(f"{kind}: {one['kills']} kills, {written} while a checkpoint was written; {ended} runs ended")
-        assert one["kills"] == request.param
+        assert one["kills"] == kills
     return found
 
 
 @pytest.mark.parametrize(
     "results",
-    [pytest.param(1, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.slow)],
+    [pytest.param((1, 3), marks=pytest.mark.full), pytest.param((20, 12), marks=pytest.mark.slow)],
     indirect=True,
     ids=["5 kills", "100 kills"],
 )
