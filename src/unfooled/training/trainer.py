@@ -14,25 +14,22 @@ again from the weights that it began with, in the same order, and all random gen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors.torch
 import torch
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
-from torch.utils.data import Dataset, Sampler
-from transformers import Trainer, TrainingArguments, set_seed
+from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import ExportableState
-from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from unfooled.defences import Session, Step, TrainingData
-from unfooled.models import EncodedInput, mix
+from unfooled.defences import Session, Step
+from unfooled.models import mix
 from unfooled.training.checkpoints import checkpoint_path, keep_only, writing
+from unfooled.training.epoch_data import EpochData, EpochOrder, seeded
 from unfooled.training.watch import check_finite
 
 WEIGHTS = "model.safetensors"
@@ -55,43 +52,6 @@ class Trained(nn.Module):
     def forward(self, compute: Callable[[], Tensor]) -> Tensor:
         """A pass of the session: it calls the modules itself, inside whatever wraps this one."""
         return compute()
-
-
-class EpochData(Dataset):
-    """The training data of the present epoch, by number."""
-
-    def __init__(self, data: TrainingData) -> None:
-        self.now = data
-
-    def __len__(self) -> int:
-        return len(self.now)
-
-    def __getitem__(self, index: int) -> tuple[EncodedInput, int]:
-        return self.now.encoded[index], self.now.labels[index]
-
-
-class EpochOrder(Sampler[int]):
-    """A random order of the present epoch's data in which neighbours have similar lengths."""
-
-    def __init__(self, data: EpochData, batch_size: int, generator: torch.Generator | None) -> None:
-        self.data = data
-        self.batch_size = batch_size
-        self.generator = generator
-        self.drawn_from: Tensor | None = None
-        """Where the global generator stood before the present order was drawn."""
-        self.draw_again_from: Tensor | None = None
-        """The same for an order that is to be drawn again."""
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __iter__(self) -> Iterator[int]:
-        if self.draw_again_from is not None:
-            torch.set_rng_state(self.draw_again_from)
-            self.draw_again_from = None
-        self.drawn_from = torch.get_rng_state()
-        lengths = [len(item) for item in self.data.now.encoded]
-        return iter(get_length_grouped_indices(lengths, self.batch_size, generator=self.generator))
 
 
 class SessionTrainer(Trainer):
@@ -191,7 +151,7 @@ class SessionTrainer(Trainer):
             # Processes draw different amounts of noise: only a generator of its own gives all the same order.
             self._order.generator.manual_seed(seed)
         self._trained.eval()
-        with _seeded(seed % 2**32):
+        with seeded(seed % 2**32):
             made = self._session.on_epoch(epoch, self._original)
         if self.args.world_size > 1:
             made = broadcast_object_list([made])[0]
@@ -307,18 +267,3 @@ class SessionTrainer(Trainer):
 def planned_steps(examples: int, arguments: TrainingArguments) -> int:
     """Steps of an epoch of so many examples, on all processes together."""
     return -(-examples // (arguments.train_batch_size * arguments.world_size))
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seeded global generators inside; afterwards they go on as if nothing had been drawn."""
-    import random
-
-    python, numpy = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng():
-        set_seed(seed)
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)
