@@ -493,6 +493,7 @@ def test_export_has_one_row_an_example_in_every_format(tmp_path: Path, data: str
     rows = parquet.read_table(tmp_path / "results.parquet").to_pylist()
     assert rows == lines
     assert len(table) == len(lines) == 40
+    assert report.summary["counts"]["success"] > 0
     for row, line, outcome in zip(table, lines, report.outcomes, strict=True):
         assert row["text"] == line["text"] == outcome.original[0]
         assert row["status"] == line["status"] == outcome.status

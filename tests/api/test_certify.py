@@ -377,9 +377,10 @@ def test_antonyms_inside_the_certificate_are_counted(model: TextModel) -> None:
     quiet = certify(
         deployed(model, Vote(sigma=0.01, noise_layers=("embeddings",))), texts, sampling=Sampling(n=200)
     )
-    for one in loud:
-        if one.status == "certified":
-            assert 0 < one.antonyms_inside <= one.antonyms_considered  # type: ignore[operator]
+    certified = [one for one in loud if one.status == "certified"]
+    assert certified
+    for one in certified:
+        assert 0 < one.antonyms_inside <= one.antonyms_considered  # type: ignore[operator]
     assert ("good", "bad") in loud[0].antonym_examples
     assert [one.antonyms_inside for one in quiet] == [0, 0]
     assert quiet.summary["obstinacy"]["antonyms_inside"] == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -140,10 +139,6 @@ class Browser:
             if event.get("method") == "Network.requestWillBeSent"
         ]
         return [url for url in urls[1:] if not url.startswith("data:")]
-
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
 
     def close(self) -> None:
         self._process.terminate()
