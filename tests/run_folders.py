@@ -180,17 +180,17 @@ def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "
     return folder
 
 
-def write_repeats(run: Path, repeats: int = 30) -> None:
+def write_repeats(run: Path, repeats: int = 30, *, name: str = "two-step") -> None:
     from unfooled.statistics.spread import repeat_statistics
 
     answers = [[0, 1, 1, int(number % 3 == 0)] for number in range(repeats)]
     found = repeat_statistics([0, 1, 0, 1], answers, ("negative", "positive"))
     found |= {"random": True, "seed": 0, "complete": True, "run": str(run), "unfooled": "0.1.0"}
-    (run / "repeats").mkdir(exist_ok=True)
-    (run / "repeats/repeat.json").write_text(json.dumps(found), encoding="utf-8")
+    (run / "repeats" / name).mkdir(parents=True, exist_ok=True)
+    (run / "repeats" / name / "repeat.json").write_text(json.dumps(found), encoding="utf-8")
 
 
-def write_representations(run: Path) -> None:
+def write_representations(run: Path, name: str = "all") -> None:
     drift = {"attack": "textfooler", "inputs": 12, "l2": [0.5, 1.0, 2.0], "cosine": [0.9, 0.8, 0.6]}
     drift |= {name + "_interval": [[v - 0.1, v + 0.1] for v in drift[name]] for name in ("l2", "cosine")}  # type: ignore[attr-defined]
     points = [
@@ -200,7 +200,8 @@ def write_representations(run: Path) -> None:
     found = {"layers": ["embeddings", "block 1", "block 2"], "drift": [drift]}
     found["map"] = {"method": "PCA", "explained": [0.4, 0.2], "points": points}  # type: ignore[assignment]
     found |= {"command": "unfooled represent run", "versions": {"unfooled": "0.1.0"}}  # type: ignore[dict-item]
-    (run / "representations.json").write_text(json.dumps(found), encoding="utf-8")
+    (run / "representations" / name).mkdir(parents=True, exist_ok=True)
+    (run / "representations" / name / "representations.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 def write_everything(folder: Path, examples: int = 12, **run: Any) -> Path:

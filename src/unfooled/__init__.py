@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unfooled.records.predictions import Predictions
     from unfooled.records.repeat_report import RepeatReport
     from unfooled.records.verify_report import VerifyReport
+    from unfooled.storage.result_sets import SetName
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
@@ -59,6 +60,7 @@ _LAZY = {
     "RepresentReport": "unfooled.records.documents",
     "Sampling": "unfooled.certificates.sampling",
     "Smoothed": "unfooled.api.smoothed",
+    "SetName": "unfooled.storage.result_sets",
     "SweepReport": "unfooled.records.documents",
     "Tools": "unfooled.attacks.tools",
     "VerifyReport": "unfooled.records.verify_report",
@@ -93,6 +95,7 @@ __all__ = [
     "RepeatReport",
     "RepresentReport",
     "Sampling",
+    "SetName",
     "Smoothed",
     "SweepReport",
     "Tools",

@@ -21,6 +21,7 @@ from tiny_runs import write_inputs
 from unfooled.api.attack import attack
 from unfooled.api.attack_job import Progress, read_attack
 from unfooled.api.load_inputs import load_inputs
+from unfooled.api.target import open_target
 from unfooled.attacks import Answer, Asked, Limits
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim, as_victim
@@ -29,6 +30,7 @@ from unfooled.errors import DataError, UsageError, UserError
 from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import cut_short
 from unfooled.records.outcome import Outcome
+from unfooled.storage.result_sets import SetName
 
 PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": Tools(validity=False)}
 
@@ -254,33 +256,31 @@ def test_larger_limit_reuses_finished_examples(tmp_path: Path, data: str) -> Non
     ],
     ids=["seed", "limits", "settings", "victim"],
 )
-def test_other_conditions_are_attacked_anew(tmp_path: Path, data: str, changed: dict[str, Any]) -> None:
+def test_a_folder_with_results_of_other_conditions_is_refused(
+    tmp_path: Path, data: str, changed: dict[str, Any]
+) -> None:
     out = tmp_path / "out"
     attack(victim(spec="test"), inputs=Inputs(data=data), out=out, limit=5, **PLAIN)
-    seen: list[Progress] = []
+    kept = (out / "attack.json").read_bytes()
     arguments = {"victim": victim(spec="test"), **PLAIN, **changed}
-    attack(
-        arguments.pop("victim"),
-        inputs=Inputs(data=data),
-        out=out,
-        limit=5,
-        on_progress=seen.append,
-        **arguments,
-    )
-    assert seen[0].done == 0
+    with pytest.raises(UsageError, match=r"another question .* → .*choose another --out"):
+        attack(arguments.pop("victim"), inputs=Inputs(data=data), out=out, limit=5, **arguments)
+    assert (out / "attack.json").read_bytes() == kept
 
 
-def test_edited_row_is_attacked_anew_and_the_others_are_kept(tmp_path: Path) -> None:
+def test_edited_row_is_attacked_anew_and_the_others_are_reused(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,label\nso fine,up\nso dull,down\nso witty,up\n")
-    out = tmp_path / "out"
-    attack(victim(spec="test"), inputs=Inputs(data=str(file)), out=out, **PLAIN)
+    known = replace(open_target(victim(spec="test")), results=tmp_path / "sets")
+    attack(known, inputs=Inputs(data=str(file)), **PLAIN)
     file.write_text("text,label\nso fine,up\nso awful,down\nso witty,up\n")
     seen: list[Progress] = []
-    report = attack(
-        victim(spec="test"), inputs=Inputs(data=str(file)), out=out, on_progress=seen.append, **PLAIN
-    )
-    assert seen[0].done == 2
+    arguments: dict[str, Any] = {"inputs": Inputs(data=str(file)), "on_progress": seen.append, **PLAIN}
+    with pytest.raises(UsageError, match="other inputs"):
+        attack(known, out=SetName("swap"), **arguments)
+    report = attack(known, **arguments)
+    assert report.about["result_set"]["name"] == "swap-2"
+    assert seen[0].done == 2 and report.about["reuse"] == {"from_journal": 2, "asked": 1}
     assert {one.original for one in report.outcomes} == {("so fine",), ("so awful",), ("so witty",)}
 
 
@@ -292,13 +292,11 @@ def test_victim_that_cannot_be_told_apart_is_never_resumed(tmp_path: Path, data:
         def answers(self, asked: list[Asked]) -> list[Answer]:
             return [Answer(tuple(row), int(row[1] > 0.5)) for row in scores([a.query[0] for a in asked])]
 
-    for unknown in (Nameless(), victim(lambda texts: scores(texts))):
-        attack(unknown, inputs=Inputs(data=data), out=tmp_path / "out", limit=3, **PLAIN)
-        seen: list[Progress] = []
-        attack(
-            unknown, inputs=Inputs(data=data), out=tmp_path / "out", limit=3, on_progress=seen.append, **PLAIN
-        )
-        assert seen[0].done == 0
+    for number, unknown in enumerate((Nameless(), victim(lambda texts: scores(texts)))):
+        arguments: dict[str, Any] = {"inputs": Inputs(data=data), "out": tmp_path / str(number), **PLAIN}
+        attack(unknown, limit=3, **arguments)
+        with pytest.raises(UsageError, match="may be another one"):
+            attack(unknown, limit=3, **arguments)
 
 
 class Holder:
@@ -338,20 +336,18 @@ def in_module(up: float, name: str = "a_module_of_the_user") -> Callable[[Any], 
     ids=["object", "method", "partial", "notebook", "module"],
 )
 def test_function_redefined_under_its_name_does_not_get_the_old_results(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[float], Any]
+    tmp_path: Path, make: Callable[[float], Any]
 ) -> None:
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
-    arguments: dict[str, Any] = {
-        "inputs": Inputs(data=str(tmp_path / "numbers.csv")),
-        "out": tmp_path / "out",
-        **PLAIN,
-    }
-    answers = []
+    arguments: dict[str, Any] = {"inputs": Inputs(data=str(tmp_path / "numbers.csv")), **PLAIN}
+    names, answers = [], []
     for up in (0.9, 0.2):
-        answers.append([one.first_label for one in attack(make(up), **arguments).outcomes])
-    assert answers == [[1, 1], [0, 0]]
-    assert "attacked anew" in capsys.readouterr().err
+        report = attack(replace(open_target(make(up)), results=tmp_path / "sets"), **arguments)
+        names.append(report.about["result_set"]["name"])
+        answers.append([one.first_label for one in report.outcomes])
+    assert answers == [[1, 1], [0, 0]] and names == ["swap", "swap-2"]
     # Whoever vouches for it by a name has the results back.
+    arguments["out"] = tmp_path / "out"
     first, second = (attack(as_victim(make(up), spec="my model"), **arguments) for up in (0.9, 0.2))
     assert first.outcomes == second.outcomes
 
@@ -364,8 +360,12 @@ def test_function_of_a_module_is_known_by_the_text_of_its_file(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,1\n")
     (tmp_path / "front_of_victim.py").write_text("from back_of_victim import scores\n")
-    arguments: dict[str, Any] = {"inputs": Inputs(data="numbers.csv"), "out": tmp_path / "out", **PLAIN}
+    arguments: dict[str, Any] = {"inputs": Inputs(data="numbers.csv"), **PLAIN}
     done = []
+
+    def attacked(what: Any, on_progress: Callable[[Progress], None]) -> None:
+        attack(replace(open_target(what), results=tmp_path / "sets"), on_progress=on_progress, **arguments)
+
     for up in (0.75, 0.75, 0.25):
         (tmp_path / "back_of_victim.py").write_text(
             f"def scores(texts): return [[{1 - up}, {up}] for _ in texts]\n"
@@ -374,11 +374,11 @@ def test_function_of_a_module_is_known_by_the_text_of_its_file(
             monkeypatch.delitem(sys.modules, name, raising=False)
         for spec in ("front_of_victim:scores", "back_of_victim:scores"):
             seen: list[Progress] = []
-            attack(spec, on_progress=seen.append, **arguments)
+            attacked(spec, seen.append)
             done.append(seen[0].done)
         # The function itself is the one that the name points to.
         seen = []
-        attack(sys.modules["back_of_victim"].scores, on_progress=seen.append, **arguments)
+        attacked(sys.modules["back_of_victim"].scores, seen.append)
         assert seen[0].done == 2
     assert done == [0, 0, 2, 2, 0, 0]
 
@@ -387,7 +387,7 @@ def test_numbers_of_nameless_classes_stay_when_nothing_is_left_to_do(tmp_path: P
     (tmp_path / "numbers.csv").write_text("text,label\nso fine,1\nso dull,0\n")
     for _ in range(2):
         again = attack(
-            FunctionVictim(scores),
+            FunctionVictim(scores, spec="scores"),
             inputs=Inputs(data=str(tmp_path / "numbers.csv")),
             out=tmp_path / "out",
             **PLAIN,
@@ -591,11 +591,10 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
     uf.attack(
         uf.load(folder, device="cpu", precision="float32"),
         Inputs(data=str(tmp_path / "reviews.csv"), text_column="review", label_column="stars"),
-        out=folder / "attacks/swap",
         limit=320,
         on_progress=seen.append,
         **PLAIN,
     )
-    assert seen[0].done == 12
+    assert seen[0].done == 12  # taken over from the other result set
     predicted = uf.attack(folder, limit=4, predictor={"name": "vote", "sigma": 0.5}, **PLAIN)
     assert predicted.summary["randomised"] is True

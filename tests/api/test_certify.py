@@ -150,8 +150,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
 
 @pytest.mark.full
 def test_other_conditions_are_never_mixed(run: Path) -> None:
-    data, out = str(run.parent / "rows.csv"), run.parent / "out"
-    starts = []
+    data = str(run.parent / "rows.csv")
+    starts, names = [], []
     for changes in (
         {},
         {"seed": 1},
@@ -161,15 +161,16 @@ def test_other_conditions_are_never_mixed(run: Path) -> None:
         {"predictor": {"sigma": 0.2}},
     ):
         seen: list[int] = []
-        certify(
+        report = certify(
             run,
             inputs=Inputs(data=data),
-            out=out,
             on_progress=lambda p, s=seen: s.append(p.done),
             **{**QUICK, **changes},
         )
         starts.append(seen[0])
+        names.append(report.about["result_set"]["name"])
     assert starts == [1] * 6  # the refused row alone
+    assert names == ["l2", "l2-2", "l2-3", "l2-4", "linf", "l2-5"]
 
 
 def test_bad_rows_are_refused_and_the_others_certified(run: Path) -> None:

@@ -1,4 +1,4 @@
-"""Certifying again with more draws until it works is peeking: the journal marks it."""
+"""Certifying again with more draws until it works is peeking: it is marked, also in another result set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def marks(classifier: Classifier, out: Path, *, texts: list[str] = TEXTS, **give
         sampling=Sampling(n0=10, **given),
         reading=Reading(antonyms=False),
         seed=seed,
-        out=out,
+        out=out / f"{seed}-{given}-{len(texts[1])}",
     )
     assert all(("with fewer draws" in one.message) == one.repeated for one in report)
     return [one.repeated for one in report]

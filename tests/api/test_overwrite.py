@@ -142,5 +142,5 @@ def test_the_report_shows_no_result_that_was_measured_on_other_weights(
     assert len(marked.not_shown) == 2
     page = marked.path.read_text()
     assert "attacks/swap was measured on other weights than the run has: not shown" in page
-    assert "repeats/repeat.json was measured on other weights than the run has: not shown" in page
+    assert "repeats/plain/repeat.json was measured on other weights than the run has: not shown" in page
     assert not any(f'id="{name}"' in page for name in ("attacks", "repeats"))

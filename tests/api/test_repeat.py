@@ -51,7 +51,8 @@ def measured(run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
 
 
 def timeless(report: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in report.items() if name != "seconds_per_repeat"}
+    told = ("seconds_per_repeat", "result_set", "reuse")
+    return {name: value for name, value in report.items() if name not in told}
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -117,21 +118,28 @@ def test_finished_repeats_are_kept_and_more_of_them_extend_the_journal(
     report = repeated(run, out=tmp_path, **SIZE)
     assert seeds == [0, 1, 2, 3, 4, 5]
     assert timeless(report) == timeless(measured)
-    assert repeated(run, out=tmp_path, **SIZE) == report
+    again = repeated(run, out=tmp_path, **SIZE)
+    assert timeless(again) == timeless(report) and again["reuse"] == {"from_journal": 6, "asked": 0}
     assert len(seeds) == 6
 
 
 def test_other_seed_inputs_or_predictor_are_measured_anew(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repeated(run, out=tmp_path, repeats=1, limit=8)
+    def measured(**changes: Any) -> str:
+        name: str = repeated(run, repeats=1, **{"limit": 8, **changes})["result_set"]["name"]
+        return name
+
+    assert measured() == "two-step"
     seeds = count_calls(monkeypatch)
-    repeated(run, out=tmp_path, repeats=1, limit=8, seed=5)
-    repeated(run, out=tmp_path, repeats=1, limit=7)
-    repeated(run, out=tmp_path, repeats=1, limit=8, predictor={"sigma": 0.5})
-    repeated(run, out=tmp_path, repeats=1, limit=8, predictor="sequential")
-    repeated(run, out=tmp_path, repeats=1, limit=8, inputs=Inputs(split="dev"))
+    assert measured(seed=5) == "two-step-2"
+    assert measured(limit=7) == "two-step"
+    assert measured(predictor={"sigma": 0.5}) == "two-step-3"
+    assert measured(predictor="sequential") == "sequential"
+    assert measured(inputs=Inputs(split="dev")) == "two-step-4"
+    assert measured(seed=5) == "two-step-2"
     assert seeds == [5, 0, 0, 0, 0]
+    assert measured(limit=9) == "two-step"  # a larger limit of the first question
 
 
 @pytest.mark.full
@@ -237,7 +245,7 @@ def test_every_row_of_a_labelled_file_is_used(run: Path, tmp_path: Path, labels:
 
 def test_run_folder_takes_the_result_when_no_other_is_named(run: Path) -> None:
     repeated(run, repeats=1, limit=4)
-    assert (run / "repeats/repeat.json").is_file()
+    assert list(run.glob("repeats/*/repeat.json"))
 
 
 @pytest.mark.parametrize(
@@ -264,13 +272,20 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
     assert not (tmp_path / "out").exists()
 
 
-def test_file_with_other_labels_is_refused_by_line(run: Path, tmp_path: Path) -> None:
+def test_row_with_another_label_is_refused_by_line_and_leaves_code_1(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "other.csv").write_text("text,label\nfine,up\nodd,sideways\n")
-    with pytest.raises(UserError, match="line 3: unknown label 'sideways'"):
-        repeated(run, inputs=Inputs(data=str(tmp_path / "other.csv")), out=tmp_path, repeats=1)
+    arguments = ["repeat", run, "--data", tmp_path / "other.csv", "--repeats", 1, "--out", tmp_path / "out"]
+    assert command(monkeypatch, *arguments) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "line 3: unknown label 'sideways'" in told and "1 of 2 inputs were refused" in told
+    report = json.loads((tmp_path / "out/repeat.json").read_text())
+    assert report["inputs"] == 1 and [one["row"] for one in report["refused"]] == [3]
 
 
 def test_damaged_journal_is_named_with_the_remedy(run: Path, tmp_path: Path) -> None:
+    repeated(run, out=tmp_path, repeats=1)
     (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(UserError, match=r"journal\.sqlite.*Choose another folder"):
         repeated(run, out=tmp_path, repeats=1)

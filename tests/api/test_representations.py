@@ -104,7 +104,9 @@ def test_distances_are_those_of_the_model_alone_whatever_the_lengths(run: Path) 
         apart = [float(np.linalg.norm(a[block] - b[block])) for a, b in pairs]
         assert found["l2"][block + 1] == pytest.approx(np.mean(apart), rel=1e-4)
         low, high = found["l2_interval"][block + 1]
-        assert high - low == pytest.approx(2 * 1.96 * np.std(apart, ddof=1) / 3**0.5, rel=1e-3)
+        assert high - low == pytest.approx(  # t(0.975, 2 degrees of freedom); no distance is below 0
+            min(np.mean(apart), reach := 4.302653 * np.std(apart, ddof=1) / 3**0.5) + reach, rel=1e-3
+        )
         alike = [
             float(a[block] @ b[block] / np.linalg.norm(a[block]) / np.linalg.norm(b[block])) for a, b in pairs
         ]
@@ -176,17 +178,17 @@ def test_map_shows_clean_fickle_and_obstinate_texts_about_the_clean_mean(run: Pa
 def test_same_call_gives_the_same_report_and_leaves_it_in_the_run(run: Path) -> None:
     write_attack(run, [success(row, text, f"{text} film") for row, text in enumerate(TEXTS)])
     first, again = represent(run), represent(run)
-    assert json.loads((run / REPORT).read_text(encoding="utf-8")) == again
+    assert json.loads((run / "representations/all" / REPORT).read_text(encoding="utf-8")) == again
     assert {**first, "seconds": 0} == {**again, "seconds": 0}
 
 
 def test_limit_takes_the_first_successes_and_only_successes(run: Path) -> None:
     failed = Outcome(0, "failed", ("good",), truth=0, perturbed=("bad",))
     write_attack(run, [failed, *(success(row + 1, text, "cold") for row, text in enumerate(TEXTS))])
-    report = represent(run, limit=2, out=run / "other.json")
+    report = represent(run, limit=2, out=run / "other")
     assert report["drift"][0]["inputs"] == 2
     assert sorted(point["row"] for point in report["map"]["points"]) == [1, 1, 2, 2]
-    assert (run / "other.json").is_file() and not (run / REPORT).exists()
+    assert (run / "other" / REPORT).is_file() and not (run / "representations").exists()
     with pytest.raises(UsageError, match="at least 1"):
         represent(run, limit=0)
 

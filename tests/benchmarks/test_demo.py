@@ -68,7 +68,7 @@ def stand_in(cell: Cell) -> None:
         found = [certificate(row, f"text {row}", float(row % 3)) for row in range(6)]
         write_certificates(cell.result.parent, found, threat="words")
     else:
-        write_representations(cell.run)
+        write_representations(cell.run, cell.result.parent.name)
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_quick_demo_trains_attacks_certifies_and_reports(tmp_path: Path) -> None
     assert said["runs"][0]["examples"] == plan.train["limit_test"]
     assert sorted(said["attacks"]["rsmi"]) == sorted(ATTACKS)
     assert said["certificates"]["random-mask"]["inputs"] == plan.certificates[0].limit
-    assert len(list(out.glob("runs/*/representations.json"))) == 2
+    assert len(list(out.glob("runs/*/representations/*/representations.json"))) == 2
     made = [path.stat().st_mtime_ns for path in sorted(out.glob("runs/*/unfooled.json"))]
     assert len(made) == 3
     again = CliRunner().invoke(app, ["demo", "--quick", "--out", str(out)])

@@ -81,11 +81,11 @@ def test_numbers_changes_and_files_of_one_attack(
 def test_inputs_on_which_nothing_could_be_tried_are_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    attacked = [*BASE, "--recipe", "deepwordbug", "--limit", 8, "--out", "out"]
+    attacked = [*BASE, "--recipe", "deepwordbug", "--limit", 8]
     assert command(monkeypatch, *attacked) == 0
     assert "nothing was tried" not in capsys.readouterr().out
     assert command(monkeypatch, *attacked, "--set", "max_distance=0") == 0
-    failed = read_attack("out").summary["counts"]["failed"]
+    failed = read_attack("attacks/victim.py-scores/deepwordbug-2").summary["counts"]["failed"]
     assert failed > 0
     assert f"on {failed} inputs the constraints rejected every candidate" in capsys.readouterr().out
 
@@ -118,7 +118,7 @@ def test_several_recipes_make_a_table_and_share_an_export(
     assert [line["recipe"] for line in lines] == ["swap"] * 10 + ["stubborn"] * 10
     assert {pair[1] for line in lines for pair in line["changes"]} == {"stuff"}
     assert (folder / "out/swap/attack.json").is_file() and (folder / "out/stubborn/attack.json").is_file()
-    assert command(monkeypatch, *several, "--json") == 0
+    assert command(monkeypatch, *several, "--set", "replacement=stuff", "--json") == 0
     attacks = json.loads(capsys.readouterr().out)["attacks"]
     assert [one["recipe"]["name"] for one in attacks] == ["swap", "stubborn"]
 
@@ -168,7 +168,7 @@ def test_refused_and_broken_rows_are_told_and_the_rest_is_done(
     file = folder / "some.csv"
     file.write_text("text,label\nso fine,up\nso dull,sideways\nwill explode,down\n")
     arguments = [*BASE[:5], "some.csv", "--no-validity", "--recipe", "swap"]
-    assert command(monkeypatch, *arguments) == 0
+    assert command(monkeypatch, *arguments) == 1
     captured = capsys.readouterr()
     assert "1 refused; 1 ended in an error" in captured.out
     assert "unknown label 'sideways'" in captured.err and "ValueError: boom" in captured.err
@@ -346,3 +346,52 @@ def test_progress_shows_rate_time_left_and_the_success_rate_so_far(
     shown = capsys.readouterr().err
     assert "7/10" in shown
     assert "30.0/min, 0:00:06 left ASR 0.250" in shown
+
+
+def test_every_recipe_that_is_named_is_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    several = [*BASE, "--recipe", "swap", "--recipe", "stubborn,swap", "--limit", 4, "--name", "mine"]
+    assert command(monkeypatch, *several, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["attacks"]
+    assert [one["recipe"]["name"] for one in found] == ["swap", "stubborn"]
+    assert [one["result_set"]["name"] for one in found] == ["mine-swap", "mine-stubborn"]
+
+
+def test_other_settings_get_another_result_set_and_reuse_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def attacked(*more: object) -> str:
+        assert command(monkeypatch, *BASE, "--recipe", "swap", *more) == 0
+        return " ".join(capsys.readouterr().err.split())
+
+    attacked("--limit", 8)
+    file = folder / "attacks/victim.py-scores/swap/attack.json"
+    kept = file.read_bytes()
+    assert "8 of 8 from the journal, nothing asked." in attacked("--limit", 8)
+    assert json.loads(file.read_bytes())["reuse"] == {"from_journal": 8, "asked": 0}
+    kept = file.read_bytes()
+    assert "3 of 3 from the journal, nothing asked." in attacked("--limit", 3)
+    told = attacked("--limit", 8, "--seed", 1)
+    assert "another question (seed: 0 → 1)" in told and "Saved in attacks/victim.py-scores/swap-2" in told
+    assert file.read_bytes() == kept
+    assert "8 of 9 from the journal, 1 asked." in attacked("--limit", 9)
+
+
+def test_dry_run_tells_sizes_and_time_and_keeps_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [*BASE, "--recipe", "swap,stubborn", "--dry-run"]
+    assert command(monkeypatch, *arguments, "--limit", 20) == 0
+    shown = capsys.readouterr().out
+    assert "swap: attack: 20 inputs to ask, 0 from the journal" in shown and "about 0:00:0" in shown
+    assert "would be kept in  attacks/victim.py-scores/stubborn" in shown
+    assert not (folder / "attacks").exists()
+    assert command(monkeypatch, *BASE, "--recipe", "swap", "--limit", 12) == 0
+    before = sorted((folder / "attacks").rglob("*"))
+    capsys.readouterr()
+    assert command(monkeypatch, *arguments, "--limit", 20, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["dry_run"]
+    assert (found["swap"]["left"], found["swap"]["from_journal"], found["swap"]["measured"]) == (8, 12, 8)
+    assert found["stubborn"]["left"] == 20 and found["swap"]["seconds"] > 0
+    assert sorted((folder / "attacks").rglob("*")) == before

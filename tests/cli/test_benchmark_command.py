@@ -156,7 +156,7 @@ def test_failed_cell_is_shown_and_leaves_code_1(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = Path(shutil.copytree(finished[0], tmp_path / "tiny"))
-    (folder / "runs/reviews-rsmi-s0/repeats/repeat.json").unlink()
+    (folder / "runs/reviews-rsmi-s0/repeats/plan/repeat.json").unlink()
 
     def failing(*_: Any, **__: Any) -> None:
         raise MemoryError("[too] large")

@@ -11,7 +11,8 @@ import pytest
 from commands import command
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.load import save
-from unfooled.predictors import Classifier, Predictor, TwoStep, Vote
+from unfooled.predictors import Classifier, Predictor, RandomWordMask, TwoStep, Vote
+from unfooled.predictors.smoothing import RandomWordDelete
 
 
 def saved(folder: Path, predictor: Predictor, defence: str) -> Path:
@@ -107,7 +108,7 @@ def test_a_secret_seed_and_words_by_substitutes_of_as_many_tokens(
 def test_texts_are_certified_one_by_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, "certify", "run", "a good film", " ", "--n", 300, "--no-antonyms") == 0
+    assert command(monkeypatch, "certify", "run", "a good film", " ", "--n", 300, "--no-antonyms") == 1
     captured = capsys.readouterr()
     assert (
         "The smoothed classifier answers «" in captured.out and "refused  the text is empty" in captured.out
@@ -202,3 +203,49 @@ def test_the_label_of_the_empty_text_is_an_option_of_the_victim(
     assert "--victim-set empty=LABEL" in " ".join(capsys.readouterr().err.split())
     assert command(monkeypatch, "certify", *base, "--victim-set", "empty=down") == 0
     assert "answers «down»" in capsys.readouterr().out
+
+
+def test_a_smaller_limit_other_draws_and_other_data_never_replace_results(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def certified(*more: object) -> str:
+        assert command(monkeypatch, "certify", *BASE, *more) == 0
+        return " ".join(capsys.readouterr().err.split())
+
+    certified()
+    file = folder / "run/certificates/l2/certificate.json"
+    kept = file.read_bytes()
+    told = certified("--limit", 3)
+    assert "3 of 3 from the journal, nothing asked." in told and f"holds more ({len(TEXTS)} inputs)" in told
+    rows = (folder / "rows.csv").read_text().splitlines(keepends=True)
+    (folder / "other.csv").write_text("".join(rows[:4]) + "a new text,up\n")
+    assert "Saved in run/certificates/l2-2" in certified("--data", "other.csv")
+    assert "sampling.n: 300 → 400" in certified("--n", 400)
+    assert file.read_bytes() == kept
+    assert certified("--n", 400).count("from the journal, nothing asked") == 1
+    assert command(monkeypatch, "certify", *BASE, "--n", 500, "--name", "l2") == 2
+    assert "another question" in capsys.readouterr().err and file.read_bytes() == kept
+
+
+def test_without_a_threat_the_one_that_the_run_was_trained_for_is_taken(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for defence, predictor, threat in (
+        ("random-mask", RandomWordMask(kept=0.5), "words"),
+        ("random-delete", RandomWordDelete(rates=(0.5,)), "edits"),
+        ("noise-augment", Vote(sigma=0.2, noise_layers=("embeddings",)), "l2"),
+    ):
+        saved(folder / defence, predictor, defence)
+        arguments = [defence, "a good film", "--n", 50, "--no-antonyms", "--json"]
+        assert command(monkeypatch, "certify", *arguments) == 0
+        assert json.loads(capsys.readouterr().out)["threat"] == threat
+
+
+def test_dry_run_of_certificates_keeps_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, "certify", *BASE, "--dry-run", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["dry_run"].values()
+    assert found["left"] == found["inputs"] == len(TEXTS) and 0 < found["measured"] <= 8
+    assert found["result_set"]["folder"] == "run/certificates/l2"
+    assert not (folder / "run/certificates").exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -82,6 +84,46 @@ def test_predict_shows_masked_words_votes_and_file_input(run: Path, tmp_path: Pa
     assert "[" in shown
 
 
+def test_predict_names_the_classes_that_were_voted_for(run: Path) -> None:
+    shown = unfooled("predict", run, "this plot is gorgeous", "--predictor", "vote", "--set", "votes=9")
+    assert re.search(r"votes: down \d, up \d; 1\d forward passes", shown.stdout.decode())
+
+
+def test_predict_writes_answers_beside_the_columns_of_the_file(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(
+        "id,text,answer\n7,a f\xeate is gorgeous,=1+1\n8,,no\n9,the plot is dull,\n", encoding="latin-1"
+    )
+    how = ("predict", run, "--file", tmp_path / "in.csv", "--encoding", "latin-1", "--text-column", "text")
+    told = unfooled(*how, "--out", tmp_path / "out.csv")
+    assert told.returncode == 1 and b"1 of 3 inputs were refused" in told.stderr
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == ["7", "8", "9"] and rows[0]["text"] == "a f\xeate is gorgeous"
+    assert rows[0]["answer"] == "'=1+1" and rows[0]["predicted_answer"] in ("up", "down")
+    assert "empty" in rows[1]["refused"] and float(rows[2]["score_up"]) >= 0
+    assert unfooled(*how, "--out", tmp_path / "out.jsonl", "--json").returncode == 1
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["predicted_answer"] or "" for line in lines] == [row["predicted_answer"] for row in rows]
+    assert lines[0]["answer"] == "=1+1" and sum(sum(stage.values()) for stage in lines[0]["votes"]) > 0
+    wrong = unfooled(*how, "--out", tmp_path / "out.docx")
+    assert wrong.returncode == 2 and b".csv or .jsonl" in wrong.stderr
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["in.csv", "out.csv", "out.jsonl"]
+
+
+@pytest.mark.full
+def test_predict_answers_lines_as_they_arrive(run: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "predict", str(run), "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None
+    for text in ("a fine film", "so dull"):
+        process.stdin.write(f"{text}\n".encode())
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["text"] == text  # before the next line is written
+    process.stdin.close()
+    assert process.wait(30) == 0 and process.stdout.read() == b""
+
+
 def test_the_same_seed_gives_the_same_votes_and_predictor_can_be_changed(run: Path) -> None:
     first = unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
     assert first == unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
@@ -106,12 +148,15 @@ def test_the_same_seed_gives_the_same_votes_and_predictor_can_be_changed(run: Pa
         (["train", "--task", "spam", "--set", "sigma"], 2, "name=value"),
         (["trian"], 2, "trian"),
         (["train", "--epochs", "many"], 2, "--epochs"),
+        (["predict", "RUN", "--encoding", "klingon"], 2, "no encoding named 'klingon'"),
+        (["train", "--data", "REVIEWS", "--encoder", "ENCODER", "--layers", "99"], 2, "number from 1 to 3"),
     ],
 )
 def test_wrong_use_gives_a_message_and_an_exit_code(
     run: Path, tmp_path: Path, arguments: list[str], code: int, said: str
 ) -> None:
-    filled = [str(run) if argument == "RUN" else argument for argument in arguments]
+    known = {"RUN": run, "REVIEWS": run.parent / "reviews.csv", "ENCODER": run.parent / "encoder"}
+    filled = [str(known.get(argument, argument)) for argument in arguments]
     result = unfooled(*filled, cwd=tmp_path)
     message = result.stderr.decode()
     assert result.returncode == code, message

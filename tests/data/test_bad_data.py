@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unfooled.data import load_files, read_texts
+from unfooled.data import load_files, read_rows
 from unfooled.errors import DataError, UsageError
 
 GOOD = "".join(f"film number {i},{i % 2}\n" for i in range(20))
@@ -201,4 +201,4 @@ def test_texts_to_predict_must_be_text(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "a"}\n{"text": 3}\n')
     with pytest.raises(DataError, match=r"in\.jsonl, line 2: the 'text' cell is a number"):
-        read_texts(path)
+        read_rows(path)

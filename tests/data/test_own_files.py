@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from unfooled.data import load_files, load_hub, read_pairs, read_texts
+from unfooled.data import arriving_lines, load_files, load_hub, read_rows
 from unfooled.data.own import recommended_length
 from unfooled.errors import DataError, UsageError
 
@@ -207,24 +210,24 @@ def test_unlabelled_hub_split_is_recognised(tmp_path: Path, local_dataset: str) 
 def test_text_file_gives_one_text_a_line_blank_ones_included(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes("one\r\n\ntwo \u2028 three\n".encode())
-    assert read_texts(path) == ["one", "", "two \u2028 three"]
+    assert read_rows(path).texts == [("one",), ("",), ("two \u2028 three",)]
 
 
 def test_texts_come_from_the_text_column_or_the_only_column(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,text\n1,one\n2,"t\nwo"\n3,\n')
-    assert read_texts(tmp_path / "a.csv") == ["one", "t\nwo", ""]
-    assert read_texts(tmp_path / "a.csv", text_column="id") == ["1", "2", "3"]
+    assert read_rows(tmp_path / "a.csv").texts == [("one",), ("t\nwo",), ("",)]
+    assert read_rows(tmp_path / "a.csv", text_column="id").texts == [("1",), ("2",), ("3",)]
     (tmp_path / "b.jsonl").write_text('{"odd name": "one"}\n')
-    assert read_texts(tmp_path / "b.jsonl") == ["one"]
+    assert read_rows(tmp_path / "b.jsonl").texts == [("one",)]
 
 
 def test_pairs_come_from_two_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("premise,hypothesis\na,b\n")
-    assert read_pairs(path) == [("a", "b")]
+    assert read_rows(path, pairs=True).texts == [("a", "b")]
     path.write_text("text,other\na,b\n")
     with pytest.raises(UsageError, match="two texts"):
-        read_pairs(path)
+        read_rows(path, pairs=True)
 
 
 # --- more real data, where it is there ------------------------------------------------------
@@ -238,3 +241,17 @@ def test_real_files_load_with_their_own_splits(shared_data: Path, name: str) -> 
     assert sum(data.sizes().values()) + sum(data.dropped.values()) == sum(lines.values())
     assert data.sizes()["test"] == lines["test"]
     assert data.task.kind == ("pair" if name == "mrpc" else "single")
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8")), max_size=6), st.integers(1, 9)
+)
+def test_lines_arrive_whole_whatever_the_pieces(lines: list[str], size: int) -> None:
+    class Pieces(io.BytesIO):
+        def read1(self, _: int | None = -1, /) -> bytes:
+            return self.read(size)
+
+    for encoding in ("utf-8", "utf-16"):
+        sent = "".join(f"{line}\n" for line in lines).encode(encoding)
+        found = [line for group in arriving_lines(Pieces(sent), encoding=encoding, most=2) for line in group]
+        assert found == lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -80,6 +81,19 @@ def test_costs_are_of_attacked_inputs_and_quality_of_successes() -> None:
     assert summary["similarity"]["value"] == pytest.approx(0.8)
     assert summary["similarity"]["n"] == 6
     assert (summary["pos_valid"]["count"], summary["pos_valid"]["n"]) == (4, 6)
+
+
+@given(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=1, max_size=6))
+def test_intervals_stay_inside_what_is_possible(similarities: list[float]) -> None:
+    found = attack_summary([outcome("success", similarity=one) for one in similarities])
+    for name, least, most in (
+        ("similarity", -1, 1),
+        ("changed_share", 0, 1),
+        ("queries", 0, math.inf),
+        ("asr", 0, 1),
+    ):
+        low, high = found[name]["interval"] or (least, most)
+        assert least <= low <= found[name]["value"] <= high <= most
 
 
 def test_mean_has_students_t_interval() -> None:

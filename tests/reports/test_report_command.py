@@ -94,8 +94,28 @@ def test_file_in_place_of_a_folder_is_refused(make_run: MakeRun) -> None:
         read_run(make_run() / "metrics.json")
 
 
-@pytest.mark.parametrize("name", ["", "metrics.json", "report"])
-def test_out_must_be_an_html_file(make_run: MakeRun, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("x.tex", "% "),
+        ("x.md", "# "),
+        ("x.csv", "table,row"),
+        ("x.json", '{\n  "title"'),
+        ("x.HTML", "<!doctype"),
+    ],
+)
+def test_the_ending_of_out_says_the_format(make_run: MakeRun, tmp_path: Path, name: str, begins: str) -> None:
+    result = CliRunner().invoke(app, ["report", str(make_run()), "--out", str(tmp_path / name)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
+    wrong = CliRunner().invoke(
+        app, ["report", str(tmp_path / "plain"), "--format", "csv", "--out", str(tmp_path / "x.tex")]
+    )
+    assert isinstance(wrong.exception, UsageError)
+
+
+@pytest.mark.parametrize("name", ["", "metrics.json", "report", "x.docx"])
+def test_out_must_be_a_file_of_a_known_format_and_none_of_the_run(make_run: MakeRun, name: str) -> None:
     folder = make_run()
     before = (folder / "metrics.json").read_text()
     result = CliRunner().invoke(app, ["report", str(folder), "--out", str(folder / name)])

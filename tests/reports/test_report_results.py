@@ -19,6 +19,8 @@ from run_folders import (
     write_attack,
     write_certificates,
     write_everything,
+    write_repeats,
+    write_representations,
 )
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UserError
@@ -296,8 +298,12 @@ def test_every_number_has_its_command(tmp_path: Path) -> None:
         ("attacks/textfooler/journal.sqlite", None, "journal.sqlite is missing"),
         ("attacks/textfooler/journal.sqlite", "not a database", "cannot be read"),
         ("certificates/l2/certificate.json", "{}", "'journal' is missing"),
-        ("repeats/repeat.json", "{}", "'accuracy' is missing"),
-        ("representations.json", '{"layers": [], "drift": [{"l2": [1], "cosine": [1]}]}', "does not fit"),
+        ("repeats/two-step/repeat.json", "{}", "'accuracy' is missing"),
+        (
+            "representations/all/representations.json",
+            '{"layers": [], "drift": [{"l2": [1], "cosine": [1]}]}',
+            "does not fit",
+        ),
     ],
 )
 def test_damaged_results_are_refused_by_name(
@@ -400,3 +406,25 @@ def test_static_page_runs_no_script_and_keeps_its_charts(tmp_path: Path) -> None
     assert "became" in checked.text
     assert all("scope" in attributes for attributes in checked.all("th"))
     assert len(checked.all("caption")) == len(checked.all("table"))
+
+
+def test_every_result_set_is_shown_with_its_name(make_run: MakeRun) -> None:
+    run = make_run("plain")
+    write_attack(run / "attacks/textfooler", outcomes(7, 3))
+    write_attack(run / "attacks/textfooler-2", outcomes(1, 1))
+    few = [certificate(row, f"text {row}", 0.4) for row in range(2)]
+    write_certificates(run / "certificates/l2", [*few, certificate(2, "text 2", None)])
+    write_certificates(run / "certificates/best-case", few)
+    for name in ("two-step", "two-step-2"):
+        write_repeats(run, name=name)
+        write_representations(run, name)
+    data = read_report_data([run])
+    found = tables(data)
+    first = {name: [row[0].text for row in found[name].rows] for name in ("certified-l2", "repeats", "drift")}
+    assert first["certified-l2"] == ["plain (best-case)", "plain (l2)"]
+    assert first["repeats"] == first["drift"] == ["plain (two-step)", "plain (two-step-2)"]
+    attacks = [row[1].text for row in found["attacks"].rows]
+    assert attacks[:2] == ["textfooler (textfooler)", "textfooler (textfooler-2)"]
+    # A small set must not stand for the model because it came out better.
+    proved = cells(found["verdict"])["Certified ℓ2"]
+    assert proved.n == 3 and "l2" in proved.note

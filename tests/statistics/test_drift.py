@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from unfooled.statistics.drift import cosines, distances, drift, fit_plane, mean_interval
+from unfooled.statistics.drift import cosines, distances, drift, fit_plane
 
 STATES = np.random.default_rng(0).normal(size=(12, 5))
 
@@ -29,15 +29,18 @@ def test_zero_vectors_are_like_themselves_and_like_nothing_else() -> None:
     assert cosines(zero, one) == [0.0]
 
 
-def test_interval_is_two_standard_errors_about_the_mean() -> None:
-    mean, interval = mean_interval(np.array([1.0, 2.0, 3.0, 4.0]))
-    half = 1.96 * math.sqrt(5 / 3) / 2
-    assert mean == 2.5
-    assert interval == pytest.approx([2.5 - half, 2.5 + half])
-
-
 def test_one_input_has_a_mean_and_no_interval() -> None:
-    assert mean_interval(np.array([2.0])) == (2.0, None)
+    found = drift([STATES[:1]], [STATES[:1] + 1])
+    assert len(found["l2"]) == 1 and found["l2_interval"] is None and found["cosine_interval"] is None
+
+
+def test_intervals_of_distances_and_cosines_stay_inside_what_is_possible() -> None:
+    clean = np.eye(3)
+    for attacked in (clean + 1e-3 * np.diag([0.0, 0.0, 5.0]), -clean + 1e-3 * np.diag([0.0, 0.0, 5.0])):
+        found = drift([clean], [attacked])
+        (low, high), (least, most) = found["l2_interval"][0], found["cosine_interval"][0]
+        assert 0 <= low <= found["l2"][0] <= high
+        assert -1 <= least <= found["cosine"][0] <= most <= 1
 
 
 def test_drift_is_given_layer_by_layer() -> None:

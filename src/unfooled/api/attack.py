@@ -7,7 +7,6 @@ goes on where it stood, a larger ``limit`` only adds examples, and nothing is mi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +21,7 @@ from unfooled.api.attack_job import (
     attack_job,
     attack_report,
     texts_to_fit,
+    told,
 )
 from unfooled.api.load_inputs import load_inputs
 from unfooled.api.target import Target, open_target, travelling
@@ -31,13 +31,14 @@ from unfooled.attacks.tools import Tools, check_access, lexicon_versions
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError
-from unfooled.files import writable, write_json
 from unfooled.records.attack_report import AttackReport
 from unfooled.records.outcome import Outcome
 from unfooled.settings import build
-from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.kept import JOURNAL, Kept
+from unfooled.storage.journal import fingerprint, open_journal
+from unfooled.storage.kept import Kept
 from unfooled.storage.provenance import command, versions
+from unfooled.storage.questions import Question, digests
+from unfooled.storage.result_sets import SetName, choose_set
 from unfooled.work.executor import make_executor
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def attack(
     in_flight: int = 128,
     workers: int | None = None,
     ray: str | None = None,
-    out: str | Path | None = None,
+    out: str | Path | SetName | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> AttackReport:
     """Attack ``victim``: a run folder, a classifier, a function, a pipeline, or a spec such as ``hf:NAME``.
@@ -71,8 +72,10 @@ def attack(
     ``{"name": "textfooler", "candidates": 20}``; so is ``predictor``, for another one than the run's own.
     ``limits`` bounds what an attack may do, ``tools`` are the models that recipes ask beside the victim.
 
-    With ``out`` (a run has a default, RUN/attacks/RECIPE) the report is kept as ``attack.json`` and every
-    outcome in ``journal.sqlite``; the same call goes on from there. ``workers`` processes share the work, or
+    Results of a run are kept in a result set, RUN/attacks/RECIPE, or with ``out=SetName("mine")`` in
+    RUN/attacks/mine; those of another victim in the folder ``out``. There the report is ``attack.json`` and
+    every outcome is in ``journal.sqlite``; the same call, or one with a larger ``limit``, goes on from there.
+    Another question gets another result set (docs/result-sets.md). ``workers`` processes share the work, or
     actors on the Ray cluster at the address ``ray`` (``"local"`` starts one here); they and ``in_flight``
     change only the speed. A classifier that was loaded with ``precision="bf16"`` is searched in bfloat16;
     first answers, successes and re-verification are float32 all the same.
@@ -80,9 +83,9 @@ def attack(
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
     """
-    for name, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
+    for option, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
         if value < 1:
-            raise UsageError(f"--{name} must be at least 1, got {value}.")
+            raise UsageError(f"--{option} must be at least 1, got {value}.")
     limits = build(Limits, vars(limits), owner="limits")
     tools = build(Tools, vars(tools), owner="attack")
     chosen = fitted_to(tools.similarity, _chosen(recipe))
@@ -106,9 +109,16 @@ def attack(
         "lexicon": lexicon_versions() | _own_files(chosen),
     }
     job = attack_job(found, fingerprint(conditions))
-    folder = default_folder(target, chosen.name) if out is None else Path(out)
+    question = Question(
+        "attack",
+        conditions,
+        {"inputs": digests(told(job.items[number]) for number in range(len(job.items)))},
+        found.source,
+    )
+    kept = choose_set(question, target.results, chosen.name, out)
     about = {
         "format": FORMAT,
+        "result_set": kept.told(),
         "victim": {"name": target.name, **target.identity},
         "source": found.source,
         "rows": found.check and found.check.to_dict(),
@@ -117,13 +127,6 @@ def attack(
         "versions": versions(),
         "command": command(),
     }
-
-    if folder is not None and "unknown" in target.identity and (folder / JOURNAL).is_file():
-        print(
-            f"{writable(folder)} holds results of a victim that may be another one: {target.name} does not "
-            "say which it is. All inputs are attacked anew.",
-            file=sys.stderr,
-        )
 
     executor = make_executor(workers, ray)
     spec = AttackSpec(
@@ -144,18 +147,19 @@ def attack(
             outcomes,
             about,
             total=job.total,
+            settled=len(job.settled),
             randomised=target.victim.randomised,
             labels=found.names or target.victim.labels,
         )
-        if folder is not None:
-            write_json(folder / REPORT, made.to_dict())
+        kept.write(REPORT, made.to_dict())
         return made
 
     def tell() -> None:
         if on_progress:
             on_progress(tally.progress)
 
-    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
+    kept.begin(question)
+    with open_journal(kept.journal, TABLE) as journal:
         return job.run(
             journal,
             executor,
@@ -164,6 +168,7 @@ def attack(
             report=report,
             take=tally.take,
             tell=tell,
+            others=kept.reusable,
         )
 
 
@@ -176,11 +181,6 @@ def _chosen(recipe: str | Mapping[str, Any] | Recipe) -> Recipe:
             raise UsageError('The recipe has no name: give one with its settings, {"name": "textfooler", …}.')
         return make_recipe(settings.pop("name"), settings)
     return recipe
-
-
-def default_folder(target: Target, recipe: str) -> Path | None:
-    """RUN/attacks/RECIPE; nothing is kept of a victim that is not a run, unless a folder is named."""
-    return None if target.run is None else target.run / "attacks" / recipe
 
 
 def _own_files(recipe: Recipe) -> dict[str, str]:

@@ -12,10 +12,11 @@ from unfooled.api.target import Opens, Target
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs
-from unfooled.files import read_json
+from unfooled.files import JsonObject, read_json
 from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
+from unfooled.records.result import reuse
 from unfooled.storage.journal import Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece
@@ -111,6 +112,11 @@ def _worth_another_try(record: Record) -> bool:
     return record["status"] == "error" or record.get("limit_hit") == "time"
 
 
+def told(example: Example) -> JsonObject:
+    """Which example it is, for the question of a result set."""
+    return {"row": example.row, "texts": example.texts, "label": example.label}
+
+
 class _Examples:
     """The examples of labelled inputs, each made when it is asked for."""
 
@@ -154,10 +160,21 @@ class AttackTally:
 
 
 def attack_report(
-    outcomes: Kept[Outcome], about: Mapping[str, Any], *, total: int, randomised: bool, labels: Sequence[str]
+    outcomes: Kept[Outcome],
+    about: Mapping[str, Any],
+    *,
+    total: int,
+    settled: int,
+    randomised: bool,
+    labels: Sequence[str],
 ) -> AttackReport:
-    """The report of the outcomes there are, of ``total``."""
-    details = {**about, "complete": len(outcomes) == total, "journal": outcomes.where()}
+    """The report of the outcomes there are, of ``total``; ``settled`` rows could not be read."""
+    details = {
+        **about,
+        "complete": len(outcomes) == total,
+        "reuse": reuse(outcomes.reused, len(outcomes) - settled),
+        "journal": outcomes.where(),
+    }
     summary = attack_summary(outcomes, goal=about["recipe"]["goal"], randomised=randomised)
     if not labels:
         # A victim that names no classes numbers them.

@@ -33,15 +33,16 @@ from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import not_its_own, not_trained_for, of_the_majority
 from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
-from unfooled.defences import training_for, trains_for
+from unfooled.defences import deployed_for, threats_of, training_for, trains_for
 from unfooled.errors import UsageError
-from unfooled.files import write_json
 from unfooled.records.certificate import Certificate
 from unfooled.records.certificate_report import CertificateReport
 from unfooled.settings import build
-from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.kept import JOURNAL, Kept
+from unfooled.storage.journal import fingerprint, open_journal
+from unfooled.storage.kept import Kept
 from unfooled.storage.provenance import command, versions
+from unfooled.storage.questions import Question, digests
+from unfooled.storage.result_sets import SetName, choose_set
 from unfooled.work.executor import make_executor
 from unfooled.work.job import Record
 
@@ -59,7 +60,7 @@ def certify(
     classifier: Classifier | str | Path | Victim | Target | Callable[..., Any],
     inputs: Inputs | Sequence[str] | Tensor | None = None,
     *,
-    threat: str = "l2",
+    threat: str | None = None,
     sigma: float | None = None,
     limit: int | None = 100,
     sampling: Sampling = Sampling(),
@@ -71,7 +72,7 @@ def certify(
     max_queries: int | None = None,
     workers: int | None = None,
     ray: str | None = None,
-    out: str | Path | None = None,
+    out: str | Path | SetName | None = None,
     on_progress: Callable[[CertifyProgress], None] | None = None,
 ) -> CertificateReport:
     """Certificates for a list of texts, a tensor, or the inputs that ``inputs`` names (:class:`Inputs`).
@@ -83,11 +84,13 @@ def certify(
     they end, the report has what is done, and the same call goes on.
     For tensors it may be any PyTorch module or function that gives logits (or ``python:FILE.py:NAME``),
     under noise of ``sigma``. Its rows must be answered independently; radii are in the units of the values.
+    ``threat`` is the tampering (None: the first one that the defence of the run trains for, else l2).
     ``sampling`` says how many draws at which error rate, ``bounds`` which bounds are computed from them (the
     first is certified), ``reading`` what is told about the words inside a radius. Of a task or file, the
-    first ``limit`` inputs in stratified order are certified, and with ``out`` (a run has a default,
-    RUN/certificates/THREAT) the report is kept and resumed. ``workers`` processes, or actors on the Ray
-    cluster at the address ``ray``, share the inputs.
+    first ``limit`` inputs in stratified order are certified. Results are kept and resumed in a result set,
+    RUN/certificates/THREAT, with ``out=SetName("mine")`` in RUN/certificates/mine, or in the folder ``out``;
+    another question gets another result set (docs/result-sets.md). ``workers`` processes, or actors on the
+    Ray cluster at the address ``ray``, share the inputs.
 
     Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
     probability at most ``sampling.alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
@@ -103,10 +106,11 @@ def certify(
         raise UsageError(f"--limit must be at least 1, got {limit}.")
     sampling = build(Sampling, vars(sampling), owner="certify")
     which = as_inputs(inputs)
-    own, run, name = _opened(
-        classifier, which, sigma=sigma, threat=threat, max_queries=max_queries, device=device
+    own, run, called = _opened(
+        classifier, which, sigma=sigma, threat=threat or "l2", max_queries=max_queries, device=device
     )
     opened = with_predictor(own, predictor)
+    threat = threat or _trained_threat(opened)
     changed = named_settings(predictor)[1]
     certifier = Certifier(opened, threat, sampling=sampling, bounds=bounds, reading=reading)
     if isinstance(opened, Smoothed):
@@ -125,7 +129,7 @@ def certify(
     conditions = certifier.conditions()
     about = {
         "format": FORMAT,
-        "classifier": name,
+        "classifier": called,
         "model": opened.identity(),
         "defence": opened.defence,
         "source": source,
@@ -136,14 +140,23 @@ def certify(
         "versions": versions(),
         "command": command(),
     }
-    folder = None if out is None else Path(out)
-    if out is None and run is not None and not given:
-        folder = run / "certificates" / threat
+    question = Question(
+        "certify",
+        {**conditions, "seed": "secret" if seed is None else seed},
+        {"inputs": digests({"row": item.row, **item.told(), "label": item.truth} for item in items)},
+        source,
+    )
+    root = None if run is None or given else run / "certificates"
+    if isinstance(classifier, Target) and run is None and not given:
+        root = classifier.results
+    kept = choose_set(question, root, threat, out)
+    about["result_set"] = kept.told()
     executor = make_executor(workers, ray)
-    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, TABLE) as journal:
+    kept.begin(question)
+    with open_journal(kept.journal, TABLE) as journal:
         drawn = secret_seed(journal, conditions) if seed is None else seed
         about["seed"] = drawn
-        earlier = EarlierDraws(journal, conditions, sampling, drawn)
+        earlier = EarlierDraws(journal, conditions, sampling, drawn, others=kept.others)
         items = earlier.marked(items)
         job = certify_job(items, refused, fingerprint({**conditions, "seed": drawn}))
         tally = CertifyTally(job.total)
@@ -156,9 +169,8 @@ def certify(
             spec = CertifySpec(how, drawn)
 
         def report(certificates: Kept[Certificate]) -> CertificateReport:
-            made = certificate_report(certificates, about, total=job.total)
-            if folder is not None:
-                write_json(folder / REPORT, made.to_dict())
+            made = certificate_report(certificates, about, total=job.total, settled=len(refused))
+            kept.write(REPORT, made.to_dict())
             return made
 
         def take(record: Record) -> None:
@@ -181,7 +193,16 @@ def certify(
             report=report,
             take=take,
             tell=tell,
+            others=kept.reusable,
         )
+
+
+def _trained_threat(classifier: Classifier) -> str:
+    """The first threat that its defence trains for, else one with the same predictor; l2 if there is none."""
+    if classifier.model.kind != "text":
+        return "l2"
+    threats = threats_of(classifier.defence) or deployed_for(str(classifier.predictor.describe()["name"]))
+    return threats[0] if threats else "l2"
 
 
 def _opened(

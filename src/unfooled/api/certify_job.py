@@ -17,6 +17,7 @@ from unfooled.files import read_json
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.certificate_summary import certificate_summary
+from unfooled.records.result import reuse
 from unfooled.storage.journal import Journal, Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece
@@ -160,10 +161,15 @@ class CertifyTally:
 
 
 def certificate_report(
-    certificates: Kept[Certificate], about: Mapping[str, object], *, total: int
+    certificates: Kept[Certificate], about: Mapping[str, object], *, total: int, settled: int
 ) -> CertificateReport:
-    """The report of the certificates there are, of ``total``."""
-    details = {**about, "complete": len(certificates) == total, "journal": certificates.where()}
+    """The report of the certificates there are, of ``total``; ``settled`` rows could not be read."""
+    details = {
+        **about,
+        "complete": len(certificates) == total,
+        "reuse": reuse(certificates.reused, len(certificates) - settled),
+        "journal": certificates.where(),
+    }
     return CertificateReport(certificate_summary(certificates), certificates, details)
 
 

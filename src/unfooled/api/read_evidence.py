@@ -24,13 +24,14 @@ from unfooled.records.evidence import (
     Certified,
     Evidence,
     ModelEvidence,
+    NamedResult,
     with_distinct_names,
 )
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
 ATTACK, CERTIFICATE = "attack.json", "certificate.json"
-REPEATS, REPRESENTATIONS = "repeats/repeat.json", "representations.json"
+REPEATS, REPRESENTATIONS = "repeats/*/repeat.json", "representations/*/representations.json"
 BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
 
 
@@ -81,19 +82,19 @@ def _model(folder: Path) -> ModelEvidence:
     attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
     certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
 
-    def document(name: str, check: Callable[[Any], Any]) -> JsonMapping | None:
-        if not (folder / name).is_file():
-            return None
-        found: JsonMapping = _json(folder / name, check)
-        return found if own(folder / name, found) else None
+    def measured(files: str, check: Callable[[Any], Any]) -> tuple[NamedResult, ...]:
+        """Every result set with such a file."""
+        found = [(path.parent.name, _json(path, check), path) for path in sorted(folder.glob(files))]
+        found = [one for one in found if own(one[2], one[1])]
+        return tuple(NamedResult(name, document, len(found) == 1) for name, document, _ in found)
 
     return ModelEvidence(
         run.name,
         run,
         _distinct([one for one in attacks if own(Path(one.folder), one.about)]),
-        tuple(one for one in certified if own(Path(one.folder), one.about)),
-        document(REPEATS, _check_repeats),
-        document(REPRESENTATIONS, _check_states),
+        _distinct_certified([one for one in certified if own(Path(one.folder), one.about)]),
+        measured(REPEATS, _check_repeats),
+        measured(REPRESENTATIONS, _check_states),
         tuple(foreign),
     )
 
@@ -139,7 +140,7 @@ def _with_loose(models: Sequence[ModelEvidence], folders: Sequence[Path]) -> lis
                 )
             found[place] = replace(model, attacks=_distinct([*model.attacks, attack]))
         else:
-            found[place] = replace(model, certified=(*model.certified, one))
+            found[place] = replace(model, certified=_distinct_certified([*model.certified, one]))
     return found
 
 
@@ -193,6 +194,15 @@ def _distinct(attacks: Sequence[Attack]) -> tuple[Attack, ...]:
     return tuple(
         replace(one, name=name if names.count(name) == 1 else f"{name} ({Path(one.folder).name})")
         for one, name in zip(attacks, names, strict=True)
+    )
+
+
+def _distinct_certified(certified: Sequence[Certified]) -> tuple[Certified, ...]:
+    """Certificates against the same threat go by their folders too."""
+    threats = [one.threat for one in certified]
+    return tuple(
+        replace(one, name="" if threats.count(one.threat) == 1 else Path(one.folder).name)
+        for one in certified
     )
 
 

@@ -19,11 +19,13 @@ from unfooled.api.load_inputs import load_inputs
 from unfooled.api.target import Opens, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UsageError
-from unfooled.files import write_json
 from unfooled.records.repeat_report import RepeatReport
+from unfooled.records.result import reuse
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
-from unfooled.storage.journal import TEMPORARY, fingerprint, open_journal
-from unfooled.storage.kept import JOURNAL
+from unfooled.storage.journal import fingerprint, open_journal
+from unfooled.storage.kept import Kept
+from unfooled.storage.questions import Question, digests, numbers
+from unfooled.storage.result_sets import SetName, choose_set
 from unfooled.work.executor import Piece, make_executor
 from unfooled.work.job import Job, Record
 
@@ -47,34 +49,45 @@ def repeat(
     device: str = "auto",
     workers: int | None = None,
     ray: str | None = None,
-    out: str | Path | None = None,
+    out: str | Path | SetName | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RepeatReport:
     """Evaluate a run folder or a classifier ``repeats`` times on the same inputs, each time with other noise.
 
     ``inputs`` says on which (default: the test split of the run's own task), of which the first ``limit`` in
-    stratified order are used. With ``out`` (a run has a default, RUN/repeats) the report is kept as
-    ``repeat.json`` and resumed. ``workers`` processes, or actors on the Ray cluster at the address ``ray``,
-    share the repeats. ``on_progress`` is called with the repeats that are done and their total, first with
-    what the journal holds.
+    stratified order are used. The report is kept as ``repeat.json`` and resumed in a result set,
+    RUN/repeats/PREDICTOR, with ``out=SetName("mine")`` in RUN/repeats/mine, or in the folder ``out``; another
+    question gets another result set (docs/result-sets.md). ``workers`` processes, or actors on the Ray
+    cluster at the address ``ray``, share the repeats. ``on_progress`` is called with the repeats that are
+    done and their total, first with what the journal holds.
 
     >>> repeat("runs/rsmi", repeats=100).summary["accuracy"]["std"]
     """
     from unfooled.models import as_text
     from unfooled.predictors.override import with_predictor
 
-    for name, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
+    for option, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
         if value < 1:
-            raise UsageError(f"--{name} must be at least 1, got {value}.")
+            raise UsageError(f"--{option} must be at least 1, got {value}.")
     own, run = open_classifier(classifier, device=device)
     opened = with_predictor(own, predictor)
-    found = load_inputs(opened, run, as_inputs(inputs), limit=limit)
+    found = load_inputs(opened, run, as_inputs(inputs), limit=limit, lenient=True)
     encoded = as_text(opened.model).encode(found.texts, found.pairs)
     # What cannot vary is measured once.
     needed = repeats if opened.predictor.randomised else 1
-    folder = (None if run is None else run / "repeats") if out is None else Path(out)
-    name = str(run) if run else f"a classifier ({opened.defence})"
-    key = _conditions(opened, encoded, found, seed)
+    called = str(run) if run else f"a classifier ({opened.defence})"
+    # Float precision and device type may tip a close vote; they are part of the identity.
+    conditions = {"unfooled": __version__, "classifier": opened.identity(), "seed": seed}
+    inputs_told = [(item.ids, label) for item, label in zip(encoded, found.labels, strict=True)]
+    key = fingerprint({**conditions, "inputs": inputs_told})
+    question = Question(
+        "repeat",
+        conditions,
+        {"inputs": digests({"input": one} for one in inputs_told), "repeats": numbers(needed)},
+        found.source,
+    )
+    root = None if run is None else run / "repeats"
+    kept = choose_set(question, root, opened.predictor.describe()["name"], out)
     job = Job(items=range(needed), key=lambda number: (key, number), name=lambda number: f"repeat {number}")
     executor = make_executor(workers, ray)
     spec = RepeatSpec(
@@ -93,14 +106,24 @@ def repeat(
         if on_progress:
             on_progress(done, needed)
 
-    def report(results: Sequence[Record]) -> RepeatReport:
-        made = _report(name, opened, found, seed, results, repeats)
-        if folder is not None:
-            write_json(folder / REPORT, made.to_dict())
+    def report(results: Kept[Record]) -> RepeatReport:
+        made = _report(called, opened, found, seed, results, repeats)
+        made.about.update(result_set=kept.told(), reuse=reuse(results.reused, len(results)))
+        kept.write(REPORT, made.to_dict())
         return made
 
-    with open_journal(TEMPORARY if folder is None else folder / JOURNAL, "repeats") as journal:
-        return job.run(journal, executor, spec, decode=dict, report=report, take=take, tell=tell)
+    kept.begin(question)
+    with open_journal(kept.journal, "repeats") as journal:
+        return job.run(
+            journal,
+            executor,
+            spec,
+            decode=dict,
+            report=report,
+            take=take,
+            tell=tell,
+            others=kept.reusable,
+        )
 
 
 @dataclass(frozen=True)
@@ -169,20 +192,9 @@ def _report(
         "random": varies,
         "seed": seed,
         "complete": len(answers) == repeats,
+        "refused": [{"row": one.row, "message": one.reason} for one in inputs.refused],
         "forwards_per_example": sum(result["forwards"] for result in results)
         / (len(results) * len(inputs.labels)),
         "seconds_per_repeat": sum(result["seconds"] for result in results) / len(results),
     }
     return RepeatReport(statistics, about)
-
-
-def _conditions(classifier: Classifier, encoded: Sequence[Encoded], inputs: LabelledInputs, seed: int) -> str:
-    """What a repeat depends on; float precision and device type may tip a close vote, so they count."""
-    return fingerprint(
-        {
-            "unfooled": __version__,
-            "classifier": classifier.identity(),
-            "inputs": [(item.ids, label) for item, label in zip(encoded, inputs.labels, strict=True)],
-            "seed": seed,
-        }
-    )

@@ -29,19 +29,21 @@ SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 def report(
     *runs: str | Path | Classifier,
     out: str | Path = "report.html",
-    format: str = "html",
+    format: str | None = None,
     static: bool = False,
     on_section: Callable[[str], None] | None = None,
 ) -> WrittenReport:
     """Write the report of runs (folders or loaded classifiers), benchmark folders, attack and certificate
     folders, and TextAttack CSVs to ``out``.
 
-    ``format`` is html, or md, csv, json or latex for the tables alone. ``static`` leaves out every script.
+    ``format`` is html, or md, csv, json or latex for the tables alone; None takes it from the ending of
+    ``out`` (.html, .md, .csv, .json, .tex). ``static`` leaves out every script.
     ``on_section`` is told the title of each section as it is made.
 
     >>> report("runs/plain", "runs/rsmi", out="report.html").path
     """
     given, file = [_path(run) for run in runs], Path(out)
+    format = _format_of(file) if format is None else format
     _check(given, file, format)
     data = read_report_data(given)
     sections = filled_sections(data, on_section)
@@ -60,6 +62,7 @@ def report(
         tuple(one.summary() for one in data.textattack),
         library is not None,
         tuple(why for model in data.models for why in model.not_its_own),
+        format,
     )
 
 
@@ -87,6 +90,17 @@ def _path(run: str | Path | Classifier) -> Path:
     return folder
 
 
+def _format_of(file: Path) -> str:
+    """The format that the ending of a file's name says."""
+    suffixes = {suffix: name for name, suffix in SUFFIXES.items()} | {".htm": "html"}
+    if file.suffix.lower() not in suffixes and not file.is_dir():
+        raise UsageError(
+            f"--out {file}: the ending of the name says the format: {', '.join(SUFFIXES.values())}. Give one "
+            "of them, or name the format with --format."
+        )
+    return suffixes.get(file.suffix.lower(), "html")
+
+
 def _check(given: Sequence[Path], file: Path, format: str) -> None:
     choose(SUFFIXES, format, kind="format")
     if not given:
@@ -99,3 +113,8 @@ def _check(given: Sequence[Path], file: Path, format: str) -> None:
         raise UsageError(f"The report is {what}: give --out a name that ends in {suffix}, not {file.name!r}.")
     if file.resolve() in {path.resolve() for path in given}:
         raise UsageError(f"--out {file} is one of the files to report about. Choose another name.")
+    inside = file.exists() and any(file.resolve().is_relative_to(path.resolve()) for path in given)
+    if inside and file.stem != "report":
+        raise UsageError(
+            f"--out {file} would replace a file of a folder to report about. Choose another name."
+        )

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unfooled import __version__
 from unfooled.api.attack_job import REPORT as ATTACK
 from unfooled.api.attack_job import read_attack
 from unfooled.errors import UsageError, UserError
-from unfooled.files import write_json
+from unfooled.files import JsonObject
 from unfooled.records.documents import RepresentReport
 from unfooled.statistics.drift import Array, drift, fit_plane
 from unfooled.storage.provenance import command, versions
+from unfooled.storage.questions import Question, digests
+from unfooled.storage.result_sets import SetName, choose_set
 
 if TYPE_CHECKING:
     from unfooled.models import Encoded, Model
@@ -56,12 +59,13 @@ def represent(
     attacks: Sequence[str | Path] | None = None,
     limit: int | None = 100,
     device: str = "auto",
-    out: str | Path | None = None,
+    out: str | Path | SetName | None = None,
 ) -> RepresentReport:
     """Compare the hidden states of attacked inputs with the clean ones; also in ``representations.json``.
 
-    ``attacks`` are attack folders (default: all of RUN/attacks), of each the first ``limit`` successes;
-    ``out`` is the file (default: RUN/representations.json).
+    ``attacks`` are attack folders (default: all of RUN/attacks), of each the first ``limit`` successes. The
+    report is kept in a result set, RUN/representations/all (or the names of the attacks), with
+    ``out=SetName("mine")`` in RUN/representations/mine, or in the folder ``out``.
 
     >>> represent("runs/plain")["drift"][0]["l2"]     # one number per layer
     """
@@ -81,11 +85,20 @@ def represent(
     # Distances are small numbers: no bfloat16.
     classifier = load(run, device=device, precision="float32")
     found = _read(Path(run), classifier, folders, limit=limit, named=attacks is not None)
+    question = Question(
+        "represent",
+        {"unfooled": __version__, "weights": classifier.identity()["weights"]},
+        {one.name: digests(_told(success) for success in one.successes) for one in found},
+        "other successes",
+    )
+    default = "all" if attacks is None else "+".join(folder.name for folder in folders)
+    kept = choose_set(question, Path(run) / "representations", default, out)
     states, kind = _states_of(classifier, [text for one in found for text in _texts(one)])
     report = {
         "format": FORMAT,
         "run": str(run),
         "model": classifier.identity(),
+        "result_set": kept.told(),
         "state": kind,
         "layers": [
             "embeddings",
@@ -99,7 +112,8 @@ def represent(
         "command": command(),
         "versions": versions(),
     }
-    write_json(Path(run) / REPORT if out is None else Path(out), report)
+    kept.begin(question)
+    kept.write(REPORT, report)
     return RepresentReport(report)
 
 
@@ -139,6 +153,10 @@ def _read(
             )
         )
     return found
+
+
+def _told(success: Outcome) -> JsonObject:
+    return {"row": success.row, "original": success.original, "perturbed": success.perturbed}
 
 
 def _texts(attack: Attacked) -> list[TextOrPair]:

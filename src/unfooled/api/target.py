@@ -35,6 +35,8 @@ class Target:
     """How another process opens it; None if it exists only in this one."""
     empty: str | None = None
     """The label of a text of which no word is left, for victims that do not answer such texts."""
+    results: Path | None = None
+    """Where its result sets are kept: in the run folder; those of another victim where they are asked for."""
 
 
 class Opens(Protocol):
@@ -204,7 +206,14 @@ def _of_classifier(
     if isinstance(classifier.model, BlackBox):
         name = f"{classifier.model.name} under {classifier.predictor.describe()['name']}"
         return Target(DeployedVictim(classifier), name, classifier.identity(), classifier)
-    return Target(ClassifierVictim(classifier), name, classifier.identity(), classifier, run)
+    return Target(
+        ClassifierVictim(classifier),
+        name,
+        classifier.identity(),
+        classifier,
+        run,
+        results=None if run is None else run / "attacks",
+    )
 
 
 def _of_victim(victim: Victim) -> Target:

@@ -105,7 +105,7 @@ def _represent(cell: Cell) -> None:
         attacks=[cell.run / "attacks" / name for name in cell.conditions["attacks"]],
         limit=part.limit,
         device=cell.config.device,
-        out=cell.result,
+        out=cell.result.parent,
     )
 
 
@@ -150,7 +150,8 @@ def command_of(cell: Cell) -> str:
         words += [*chosen, *_assigned("--set", settings), *where]
     else:
         assert isinstance(part, RepresentationsPlan)
-        words = ["represent", run, *limit, *device]
+        attacks = [f"--attack={cell.run / 'attacks' / name}" for name in cell.conditions["attacks"]]
+        words = ["represent", run, *attacks, *limit, *device, *where]
     return shlex.join(["unfooled", *words])
 
 

@@ -133,8 +133,10 @@ _PLACES = {
     "attack": ("attacks", "attack.json"),
     "certify": ("certificates", "certificate.json"),
     "repeat": ("repeats", "repeat.json"),
-    "representations": ("", "representations.json"),
+    "representations": ("representations", "representations.json"),
 }
+PLANNED = "plan"
+"""The result set of what a plan has only one of for each model."""
 
 
 def _of_model(
@@ -142,11 +144,13 @@ def _of_model(
 ) -> Cell:
     what = getattr(part, "name", None)
     folder, file = _PLACES[kind]
-    place = "/".join(filter(None, (folder or kind, what)))
+    place = "/".join(filter(None, (folder, what)))
     conditions = {key: value for key, value in asdict(part).items() if key not in ("only", "predictor")}
     conditions |= {"predictor": dict(predictor), "trained": model.key}
     if attacks is not None:
         conditions["attacks"] = attacks
+    # Hidden states are computed anew when the plan asks for others; each answer has its own result set.
+    planned = f"{PLANNED}-{fingerprint(plain(conditions))[:8]}" if kind == "representations" else PLANNED
     return Cell(
         name=f"{model.name}/{place}",
         kind=kind,
@@ -154,7 +158,7 @@ def _of_model(
         defence=model.defence,
         seed=model.seed,
         run=model.run,
-        result=model.run / folder / (what or "") / file,
+        result=model.run / folder / (what or planned) / file,
         config=model.config,
         conditions=plain(conditions),
         what=what,

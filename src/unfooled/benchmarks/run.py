@@ -24,6 +24,7 @@ from unfooled.files import write_text
 from unfooled.records.documents import BenchmarkReport
 from unfooled.storage.locks import alone
 from unfooled.storage.provenance import command
+from unfooled.storage.result_sets import set_aside
 from unfooled.work.executor import make_executor
 
 PLAN = "plan.yaml"
@@ -117,6 +118,9 @@ def _run(
     from unfooled.benchmarks.cell_work import run_cell
 
     before, started = record["seconds"], time.monotonic()
+    if record.get("afresh") and cell.kind != "train":
+        set_aside(cell.result.parent)  # what failed under other conditions
+        record["afresh"] = False
     state.update(cell, "running", message="", started=True, traceback=None)
     on_cell(cell, list(state.records.values()))
 

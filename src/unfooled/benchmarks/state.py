@@ -7,7 +7,7 @@ representations, which are computed from the other results in minutes, are simpl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from unfooled import __version__
@@ -16,11 +16,13 @@ from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, write_json
 from unfooled.storage.config import read_config
+from unfooled.storage.questions import differences
 
 FORMAT = 1
 STATE = "benchmark.json"
 STATUSES = ("done", "failed", "running", "pending")
 _SHOWN = 5
+_SAID = {"encoder.key": "the model it starts from", "trained": "the training of its model"}
 _KEPT = ("message", "seconds", "started", "traceback", "afresh")
 
 
@@ -45,13 +47,13 @@ class State:
                 return _record(cell, "done" if cell.result.is_file() else "pending", started=True)
             return _record(cell, "pending")
         kept = {name: old[name] for name in _KEPT if name in old}
-        differences = list(_differences(old["conditions"], cell.conditions))
-        if differences and cell.kind == "representations":
+        changes = list(differences(old["conditions"], cell.conditions, _SAID))
+        if changes and cell.kind == "representations":
             return _record(cell, "pending")
-        if differences and old["status"] == "failed":
+        if changes and old["status"] == "failed":
             return _record(cell, "pending", afresh=True)
-        if differences and old["started"]:
-            changed.append(f"{cell.name} ({', '.join(differences)})")
+        if changes and old["started"]:
+            changed.append(f"{cell.name} ({', '.join(changes)})")
         finished = cell.result.is_file() and (old["status"] == "done" or cell.kind == "train")
         return _record(cell, "done" if finished else "pending", **kept)
 
@@ -137,26 +139,12 @@ def _read(out: Path) -> JsonObject:
     return found
 
 
-def _differences(before: object, now: object, name: str = "") -> Iterator[str]:
-    """``settings.sigma: 0.2 → 0.4`` for every value that is not the same."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in dict.fromkeys([*before, *now]):
-            yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else key)
-    elif name in ("trained", "encoder.key"):
-        if before != now:
-            yield "the model it starts from" if name == "encoder.key" else "the training of its model"
-    elif before != now:
-        yield f"{name}: {before} → {now}"
-
-
 def _other_training(cell: Cell) -> list[str]:
     """What a run that no state knows has otherwise; the folder it starts from may be spelled differently."""
     before, now = read_config(cell.run / "config.yaml"), cell.config.conditions()
     names = [name for name in now if name != "encoder" or not cell.needs]
-    differences = [
-        f"{name}: {before.get(name)} → {now[name]}" for name in names if before.get(name) != now[name]
-    ]
-    return [f"{cell.name} ({', '.join(differences)})"] if differences else []
+    found = [f"{name}: {before.get(name)} → {now[name]}" for name in names if before.get(name) != now[name]]
+    return [f"{cell.name} ({', '.join(found)})"] if found else []
 
 
 def _refusal(out: Path, changed: Sequence[str], before: float, now: float) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from unfooled.attacks import Limits
 from unfooled.attacks.tools import Tools
 from unfooled.cli import attack_options as own
 from unfooled.cli import options
-from unfooled.cli.console import JsonOption, err, print_json
+from unfooled.cli.console import JsonOption, err, leave_if_refused, print_json, show_kept
 from unfooled.cli.declared import takes
+from unfooled.cli.estimates import show_estimates
 from unfooled.cli.victim_options import (
     Labels,
     VictimSet,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 @takes(inputs=options.INPUTS, limits=Limits, tools=Tools)
 def attack(
     run: own.Victim = None,
-    recipe: own.Recipe = "textfooler",
+    recipe: own.Recipe = None,
     set_: own.RecipeSettings = None,
     *,
     inputs: dict[str, Any],
@@ -49,8 +48,10 @@ def attack(
     device: own.Device = "auto",
     precision: own.Precision = "float32",
     out_: own.Out = None,
+    name_: options.Name = None,
     show: own.Show = 0,
     export: own.Export = None,
+    dry_run: options.DryRun = False,
     list_: own.List = False,
     json_: JsonOption = False,
 ) -> None:
@@ -58,7 +59,8 @@ def attack(
 
     Example: unfooled attack runs/rsmi --recipe textfooler --limit 200 --show 3
 
-    Interrupted? Run the same command again: finished examples are kept.
+    Interrupted? Run the same command again: finished examples are kept. Leaves with code 1 if an input was
+    refused or ended in an error; the others are attacked all the same.
     """
     from unfooled.cli.attack_progress import attack_progress
     from unfooled.cli.attack_show import list_recipes, show_changes, show_report, show_table
@@ -69,12 +71,12 @@ def attack(
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
     from unfooled.settings import build, parse_assignments
 
-    chosen = _recipes(recipe, parse_assignments(set_ or []))
+    wanted = [name.strip() for one in recipe or ["textfooler"] for name in one.split(",")]
+    chosen = _recipes(wanted, parse_assignments(set_ or []))
     _check_numbers(limit, in_flight, show)
 
     from unfooled.api.attack import attack as run_attack
     from unfooled.api.target import open_target
-    from unfooled.files import writable
     from unfooled.records.export import check_export, export_outcomes
     from unfooled.storage.provenance import recorded_command
 
@@ -91,32 +93,32 @@ def attack(
         device=device,
         precision=precision,
     )
+    target = _keeping(target)
     if len(chosen) > 1:
-        chosen = _within_reach(chosen, target, only_these=recipe != "all")
+        chosen = _within_reach(chosen, target, only_these="all" not in wanted)
+    how = {"limit": limit, "limits": made_limits, "tools": made_tools, "seed": seed, "device": device}
+    how |= {"in_flight": in_flight, "workers": workers, "ray": ray}
+
+    def kept(name: str) -> dict[str, Any]:
+        """Where the results of a recipe are kept; of several, each has its own place."""
+        if len(chosen) == 1:
+            return {"out": options.kept_in(out_, name_)}
+        return {"out": options.kept_in(out_ and out_ / name, name_ and f"{name_}-{name}")}
+
+    if dry_run:
+        calls = [{"recipe": {"name": name, **own}, **how, **kept(name)} for name, own in chosen.items()]
+        return show_estimates(run_attack, (target, which), dict(zip(chosen, calls, strict=True)), json_)
     reports = {}
     command = command_without_secrets(run, target.name)
     for name, settings in chosen.items():
-        folder = _folder(target, out_, name, several=len(chosen) > 1)
         with attack_progress(name) as on_progress, recorded_command(command):
             reports[name] = run_attack(
-                target,
-                which,
-                recipe={"name": name, **settings},
-                limit=limit,
-                limits=made_limits,
-                tools=made_tools,
-                seed=seed,
-                device=device,
-                in_flight=in_flight,
-                workers=workers,
-                ray=ray,
-                out=folder,
-                on_progress=on_progress,
+                target, which, recipe={"name": name, **settings}, on_progress=on_progress, **how, **kept(name)
             )
         if not json_:
             show_report(reports[name])
             show_changes(reports[name], show)
-            err.print(f"Saved in {writable(folder)}", style="dim", soft_wrap=True)
+            show_kept(reports[name].about)
     if export:
         outcomes = {name: report.outcomes for name, report in reports.items()}
         export_outcomes(export, outcomes, next(iter(reports.values())).labels)
@@ -125,16 +127,18 @@ def attack(
         print_json(results[0] if len(results) == 1 else {"attacks": results})
     elif len(reports) > 1:
         show_table(reports)
-    if any(_all_broke(report.summary["counts"]) for report in reports.values()):
-        raise typer.Exit(1)
+    counts = [report.summary["counts"] for report in reports.values()]
+    leave_if_refused(
+        sum(one["refused"] + one["error"] for one in counts), sum(sum(one.values()) for one in counts)
+    )
 
 
-def _recipes(wanted: str, settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def _recipes(wanted: Sequence[str], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """The recipes with the settings of each; of several, a setting goes to all that have it."""
     from unfooled.attacks import RECIPES, make_recipe
     from unfooled.settings import describe_settings
 
-    chosen = list(RECIPES) if wanted == "all" else [name.strip() for name in wanted.split(",")]
+    chosen = list(RECIPES) if "all" in wanted else list(dict.fromkeys(wanted))
     known: dict[str, set[str]] = {}
     for name in chosen:
         known[name] = {info.name for info in describe_settings(RECIPES.choose(name))}
@@ -175,13 +179,6 @@ def _within_reach(
     return possible
 
 
-def _folder(target: Target, out: Path | None, recipe: str, *, several: bool) -> Path:
-    from unfooled.api.attack import default_folder
-
-    if out is not None:
-        return out / recipe if several else out
-    return default_folder(target, recipe) or victim_folder("attacks", target.name, recipe)
-
-
-def _all_broke(counts: Mapping[str, int]) -> bool:
-    return counts["error"] + counts["refused"] == sum(counts.values())
+def _keeping(target: Target) -> Target:
+    """A victim that is no run has its result sets in the current folder: attacks/VICTIM."""
+    return target if target.results else replace(target, results=victim_folder("attacks", target.name))

@@ -15,7 +15,13 @@ Victim = Annotated[
         show_default=False,
     ),
 ]
-Recipe = Annotated[str, typer.Option(help="Attack, or several: a,b — or all. See --list.")]
+Recipe = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Attack (default: textfooler). Several: a,b or --recipe a --recipe b; or all. See --list.",
+        show_default=False,
+    ),
+]
 RecipeSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set candidates=20.")
 ]
@@ -32,7 +38,9 @@ Precision = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Folder for attack.json and the journal (default: RUN/attacks/RECIPE)."),
+    typer.Option(
+        "--out", help="Folder for attack.json and the journal (default: a result set, RUN/attacks/NAME)."
+    ),
 ]
 Show = Annotated[int, typer.Option(help="Show so many successes as word changes.")]
 Export = Annotated[Path | None, typer.Option(help="Write all outcomes to a file: .csv, .jsonl or .parquet.")]

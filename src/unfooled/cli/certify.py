@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.cli import attack_options, options
 from unfooled.cli import certify_options as own
-from unfooled.cli.console import JsonOption, command_line, err, print_json
+from unfooled.cli.console import JsonOption, command_line, err, leave_if_refused, print_json, show_kept
 from unfooled.cli.declared import takes
+from unfooled.cli.estimates import show_estimates
 from unfooled.cli.victim_options import (
     Labels,
     VictimSet,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 def certify(
     run: own.Model,
     texts: own.Texts = None,
-    threat: own.Threat = "l2",
+    threat: own.Threat = None,
     *,
     tensors: own.Tensors = None,
     sigma: own.Sigma = None,
@@ -49,7 +51,9 @@ def certify(
     workers: options.Workers = None,
     ray: options.Ray = None,
     out_: own.Out = None,
+    name: options.Name = None,
     show: own.Show = 0,
+    dry_run: options.DryRun = False,
     json_: JsonOption = False,
 ) -> None:
     """Certify inputs: the answer, the radius it provably keeps, or an abstention.
@@ -60,10 +64,10 @@ def certify(
 
     For images and other tensors: unfooled certify python:net.py:build --tensors images.npz --sigma 0.25
 
-    Interrupted? Run the same command again: finished inputs are kept.
+    Interrupted? Run the same command again: finished inputs are kept. Leaves with code 1 if an input was
+    refused; the others are certified all the same.
     """
     from unfooled.api.certify import certify as run_certify
-    from unfooled.api.target import Target
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
     from unfooled.storage.provenance import recorded_command
 
@@ -73,39 +77,36 @@ def certify(
     which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=truth)
     settings = victim_options(victim_set, labels)
     what, command = _opened(run, settings, tensors=tensors is not None, device=device)
-    if isinstance(what, Target) and out_ is None and not texts:
-        out_ = victim_folder("certificates", what.name, threat)
-    with certify_progress(threat) as on_progress, recorded_command(command):
-        report = run_certify(
-            what,
-            which,
-            threat=threat,
-            sigma=sigma,
-            limit=limit,
-            sampling=Sampling(**sampling),
-            bounds=[name.strip() for name in bound.split(",")] if bound else (),
-            reading=Reading(**reading),
-            predictor=options.predictor_choice(predictor, predictor_set),
-            seed=None if seed < 0 else seed,
-            device=device,
-            max_queries=max_queries,
-            workers=workers,
-            ray=ray,
-            out=out_,
-            on_progress=on_progress,
-        )
+    how: dict[str, Any] = {
+        "threat": threat,
+        "sigma": sigma,
+        "limit": limit,
+        "sampling": Sampling(**sampling),
+        "bounds": [one.strip() for one in bound.split(",")] if bound else (),
+        "reading": Reading(**reading),
+        "predictor": options.predictor_choice(predictor, predictor_set),
+        "seed": None if seed < 0 else seed,
+        "device": device,
+        "max_queries": max_queries,
+        "workers": workers,
+        "ray": ray,
+        "out": options.kept_in(out_, name),
+    }
+    if dry_run:
+        return show_estimates(run_certify, (what, which), {threat or "certificates": how}, json_)
+    with certify_progress(threat or "certificates") as on_progress, recorded_command(command):
+        report = run_certify(what, which, on_progress=on_progress, **how)
     for note in report.notes:
         err.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
     if json_:
         print_json({**report.to_dict(), "certificates": [one.to_dict() for one in report]})
-        return
+        return leave_if_refused(report.summary["counts"]["refused"], len(report))
     for number in range(len(report) if texts else min(show, len(report))):
         show_certificate(report[number])
     if not texts:
         show_report(report)
-    folder = out_ or (None if texts or tensors else Path(run) / "certificates" / threat)
-    if folder:
-        err.print(f"Saved in {folder}", style="dim", soft_wrap=True)
+    show_kept(report.about)
+    leave_if_refused(report.summary["counts"]["refused"], len(report))
 
 
 def _opened(run: str, settings: dict[str, object], *, tensors: bool, device: str) -> tuple[str | Target, str]:
@@ -120,4 +121,5 @@ def _opened(run: str, settings: dict[str, object], *, tensors: bool, device: str
             )
         return run, command_line()
     target = open_target(run, victim_options=settings, device=device)
+    target = replace(target, results=victim_folder("certificates", target.name))
     return target, command_without_secrets(run, target.name)

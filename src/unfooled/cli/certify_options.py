@@ -29,9 +29,11 @@ Texts = Annotated[
 ]
 Pair = Annotated[list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")]
 Threat = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms, words or edits."
+        help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms, words or edits "
+        "(default: the first one that the run's defence trains for, else l2).",
+        show_default=False,
     ),
 ]
 Bound = Annotated[
@@ -51,7 +53,7 @@ Seed = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", help="Folder for certificate.json and the journal (default: RUN/certificates/THREAT)."
+        "--out", help="Folder for certificate.json and the journal (default: RUN/certificates/NAME)."
     ),
 ]
 MaxQueries = Annotated[

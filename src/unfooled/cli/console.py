@@ -16,6 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from unfooled.files import JsonMapping
+from unfooled.records.result import reuse_text
 from unfooled.settings import describe_settings
 from unfooled.untrusted import printable
 
@@ -54,6 +55,23 @@ def print_json(value: Any) -> None:
 def _spelt(character: str) -> str:
     """Half characters and those that are not printed as JSON escapes them."""
     return character if character.isprintable() else json.dumps(character)[1:-1]
+
+
+def show_kept(about: JsonMapping) -> None:
+    """What of a result was there before, and which result set holds it."""
+    if text := reuse_text(about):
+        err.print(f"{text}.", soft_wrap=True)
+    if kept := about.get("result_set"):
+        if kept["note"]:
+            err.print(kept["note"], style="yellow", soft_wrap=True)
+        err.print(f"Saved in {kept['folder']}", style="dim", soft_wrap=True)
+
+
+def leave_if_refused(refused: int, of: int) -> None:
+    """One rule for all commands: code 1 if an input was refused or broke; the others are answered."""
+    if refused:
+        err.print(f"{refused:,} of {of:,} inputs were refused or ended in an error.", style="yellow")
+        raise typer.Exit(1)
 
 
 def command_line() -> str:

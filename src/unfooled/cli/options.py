@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unfooled.cli.declared import Options
 from unfooled.data.inputs import Inputs
+from unfooled.errors import UsageError
+
+if TYPE_CHECKING:
+    from unfooled.storage.result_sets import SetName
 
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
 
@@ -29,6 +33,20 @@ DefenceSettings = Annotated[
     typer.Option("--set", help="A setting of the defence, e.g. --set sigma=0.3. Repeatable."),
 ]
 
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        help="Name of the result set in the run folder (default: the one that answers this question, else "
+        "a new one).",
+    ),
+]
+
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Tell sizes and an estimated time from a few inputs, and keep nothing."),
+]
+
 # How to predict.
 PredictorName = Annotated[
     str | None,
@@ -39,6 +57,15 @@ PredictorName = Annotated[
 PredictorSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the predictor, e.g. --set votes=50.")
 ]
+
+
+def kept_in(out: Path | None, name: str | None) -> Path | SetName | None:
+    """Where ``--out`` or ``--name`` asks to keep results."""
+    from unfooled.storage.result_sets import SetName
+
+    if out is not None and name is not None:
+        raise UsageError("Give --name (a result set of the run) or --out (a folder anywhere), not both.")
+    return out if name is None else SetName(name)
 
 
 def predictor_choice(name: str | None, assignments: list[str] | None) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unfooled.cli import options
-from unfooled.cli.console import out, print_json
+from unfooled.cli.console import err, leave_if_refused, out, print_json
 from unfooled.errors import UsageError
 from unfooled.untrusted import printable
 
@@ -34,6 +37,9 @@ def predict(
         list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")
     ] = None,
     pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --file.")] = None,
+    encoding: Annotated[
+        str, typer.Option(help="Character encoding of --file or of standard input.")
+    ] = "utf-8",
     predictor: options.PredictorName = None,
     set_: options.PredictorSettings = None,
     seed: Annotated[
@@ -52,23 +58,38 @@ def predict(
     ] = 0.001,
     max_votes: Annotated[int, typer.Option(help="--certified: at most so many votes per text.")] = 1000,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
-    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per text.")] = False,
+    out_: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Write the answers to this file, .csv or .jsonl, beside the columns of the input.",
+            show_default=False,
+        ),
+    ] = None,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per text; with --out, one in all.")
+    ] = False,
 ) -> None:
     """Classify texts with a trained run.
 
     Example: unfooled predict runs/rsmi "a gorgeous, witty film"
 
-    Without texts and --file, texts are read from standard input, one per line. Leaves with code 1 if a text
-    was refused (empty, for example); the others are answered all the same.
+    Without texts and --file, texts are read from standard input, one per line, and answered as they arrive.
+    Leaves with code 1 if a text was refused (empty, for example); the others are answered all the same.
     """
     from unfooled.api.load import load
     from unfooled.api.predict import certified_mode
     from unfooled.predictors.override import with_predictor
+    from unfooled.records.prediction_file import check_suffix, prediction_file
 
     if texts and file:
         raise UsageError("Give texts or --file, not both.")
     if pair and (file or len(pair) != len(texts or [])):
         raise UsageError(f"{len(texts or [])} texts but {len(pair)} --pair: give one --pair for each text.")
+    if out_ is not None:
+        check_suffix(out_)
+        if file is not None and out_.resolve() == file.resolve():
+            raise UsageError(f"--out {out_} is the file to read. Choose another name.")
     classifier = with_predictor(
         load(run, device=device, precision="float32" if certified else "auto"),
         options.predictor_choice(predictor, set_),
@@ -77,65 +98,114 @@ def predict(
         if seed > 0:
             raise UsageError("--certified draws a secret seed: leave out --seed.")
         classifier, seed = certified_mode(classifier, error_rate=error_rate, max_votes=max_votes), -1
-    refused = 0
-    number = 0
-    for first, second in _chunks(_inputs(classifier, texts, pair, file, text_column, pair_column)):
-        answers = classifier.predict(first, second, seed=None if seed < 0 else seed)
-        for index, answer in enumerate(answers):
-            number += 1
-            refused += bool(answer.refused)
-            if json_:
-                print_json({"number": number, "text": first[index], **answer.to_dict()})
-            else:
-                _show(first[index], second[index] if second else None, answer)
-    if number == 0:
-        raise UsageError("There was no text to classify. Give texts, --file, or lines on standard input.")
-    if refused:
-        raise typer.Exit(1)
+    given = _given(classifier, texts, pair, file, text_column, pair_column, encoding)
+    tally = Counter[str]()
+    with ExitStack() as stack:
+        written = None
+        if out_ is not None:
+            written = stack.enter_context(prediction_file(out_, given.columns, classifier.labels))
+        # Where answers are shown on the terminal, a bar would only run through them.
+        advance = stack.enter_context(_progress(given.total, shown=bool(out_) or not out.is_terminal))
+        for group in given.groups:
+            first, *second = (list(column) for column in zip(*(own for own, _ in group), strict=True))
+            answers = classifier.predict(
+                first, second[0] if second else None, seed=None if seed < 0 else seed
+            )
+            for (own, cells), answer in zip(group, answers, strict=True):
+                tally[_outcome(answer)] += 1
+                if written is not None:
+                    written.write(cells, answer)
+                elif json_:
+                    print_json({"number": tally.total(), "text": own[0], **answer.to_dict()})
+                else:
+                    _show(own[0], own[1] if len(own) > 1 else None, answer)
+            sys.stdout.flush()
+            advance(len(group))
+        if not tally:
+            raise UsageError("There was no text to classify. Give texts, --file, or lines on standard input.")
+    if out_ is not None:
+        _show_tally(tally, out_, as_json=json_)
+    leave_if_refused(tally[REFUSED], tally.total())
 
 
-Row = tuple[str, str | None]
+Row = tuple[tuple[str, ...], Mapping[str, object]]
+"""The text, or both texts of a pair; and the cells that are passed on."""
+REFUSED, UNSURE = "(refused)", "(not sure)"
 
 
-def _inputs(
+@dataclass(frozen=True)
+class Given:
+    """What is to be classified, in groups that are answered together."""
+
+    columns: Sequence[str]
+    groups: Iterable[Sequence[Row]]
+    total: int | None = None
+    """None if nobody knows yet."""
+
+
+def _given(
     classifier: Classifier,
     texts: list[str] | None,
     pair: list[str] | None,
     file: Path | None,
     text_column: str | None,
     pair_column: str | None,
-) -> Iterable[Row]:
+    encoding: str,
+) -> Given:
     from unfooled import data
 
     if texts:
-        seconds: Sequence[str | None] = pair or [None] * len(texts)
-        return zip(texts, seconds, strict=True)
-    if file is not None:
+        own: list[tuple[str, ...]] = (
+            list(zip(texts, pair, strict=True)) if pair else [(one,) for one in texts]
+        )
+        columns = ["text", "pair"] if pair else ["text"]
+        cells: Sequence[Mapping[str, object]] = [dict(zip(columns, one, strict=True)) for one in own]
+    elif file is not None:
+        found = data.read_rows(
+            file,
+            text_column=text_column,
+            pair_column=pair_column,
+            pairs=classifier.takes_pairs,
+            encoding=encoding,
+        )
+        columns, own, cells = list(found.columns), list(found.texts), found.cells
+    else:
         if classifier.takes_pairs:
-            return data.read_pairs(file, text_column=text_column, pair_column=pair_column)
-        return ((text, None) for text in data.read_texts(file, text_column=text_column))
-    if classifier.takes_pairs:
-        raise UsageError("This run classifies pairs: give TEXT and --pair TEXT, or --file with two columns.")
-    if sys.stdin.isatty():
-        raise UsageError("Give texts, --file, or lines on standard input.")
-    lines = (line.decode("utf-8", "replace").rstrip("\r\n") for line in sys.stdin.buffer)
-    return ((line, None) for line in lines)
+            raise UsageError(
+                "This run classifies pairs: give TEXT and --pair TEXT, or --file with two columns."
+            )
+        if sys.stdin.isatty():
+            raise UsageError("Give texts, --file, or lines on standard input.")
+        lines = data.arriving_lines(sys.stdin.buffer, encoding=encoding)  # type: ignore[arg-type]
+        return Given(["text"], ([((line,), {"text": line}) for line in group] for group in lines))
+    rows: list[Row] = list(zip(own, cells, strict=True))
+    groups = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+    return Given(columns, groups, len(rows))
 
 
-def _chunks(rows: Iterable[Row]) -> Iterator[tuple[list[str], list[str] | None]]:
-    held: list[Row] = []
-    for row in rows:
-        held.append(row)
-        if len(held) == CHUNK:
-            yield _columns(held)
-            held = []
-    if held:
-        yield _columns(held)
+@contextmanager
+def _progress(total: int | None, *, shown: bool) -> Iterator[Callable[[int], object]]:
+    """Gives the function to call with the number of texts that were answered."""
+    if not (shown and err.is_terminal):
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("texts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err) as bar:
+        task = bar.add_task("texts", total=total)
+        yield lambda number: bar.advance(task, number)
 
 
-def _columns(rows: list[Row]) -> tuple[list[str], list[str] | None]:
-    seconds = [second for _, second in rows if second is not None]
-    return [first for first, _ in rows], seconds if seconds else None
+def _outcome(answer: Prediction) -> str:
+    return REFUSED if answer.refused else UNSURE if answer.abstained else str(answer.label)
+
+
+def _show_tally(tally: Counter[str], file: Path, *, as_json: bool) -> None:
+    if as_json:
+        return print_json({"out": str(file), "texts": tally.total(), "answers": dict(tally)})
+    counted = ", ".join(f"{name}: {count:,}" for name, count in tally.most_common())
+    out.print(f"{tally.total():,} texts ({counted}). Saved in {file}", soft_wrap=True)
 
 
 def _show(text: str, pair: str | None, answer: Prediction) -> None:
@@ -151,8 +221,9 @@ def _show(text: str, pair: str | None, answer: Prediction) -> None:
     head = ("not sure", "bold yellow") if answer.abstained else (str(answer.label), "bold green")
     facts = f"{score:.2f}"
     if answer.votes:
-        tallies = " then ".join("–".join(str(count) for count in stage.values()) for stage in answer.votes)
-        facts += f", votes {tallies}, {answer.forwards} forward passes"
+        stages = [", ".join(f"{name} {count}" for name, count in stage.items()) for stage in answer.votes]
+        tallies = ", then ".join(stages)
+        facts += f"; votes: {tallies}; {answer.forwards} forward passes"
     if answer.truncated:
         facts += ", only the beginning was read"
     out.print(Text.assemble(head, f"  ({facts})  ", shown), soft_wrap=True)

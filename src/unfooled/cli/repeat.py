@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unfooled.cli import options
-from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.console import JsonOption, err, leave_if_refused, out, print_json, show_kept
 from unfooled.cli.declared import takes
 from unfooled.data.inputs import Inputs
 from unfooled.files import JsonObject
@@ -28,8 +28,9 @@ def repeat(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder for repeat.json and its journal (default: RUN/repeats)."),
+        typer.Option("--out", help="Folder for repeat.json and its journal (default: RUN/repeats/NAME)."),
     ] = None,
+    name: options.Name = None,
     workers: options.Workers = None,
     ray: options.Ray = None,
     json_: JsonOption = False,
@@ -38,11 +39,11 @@ def repeat(
 
     Example: unfooled repeat runs/rsmi --repeats 100 --limit 200
 
-    Interrupted? Run the same command again: finished repeats are kept.
+    Interrupted? Run the same command again: finished repeats are kept. Leaves with code 1 if an input was
+    refused; the others are evaluated all the same.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from unfooled.api.repeat import REPORT
     from unfooled.api.repeat import repeat as measure
     from unfooled.records.row_check import row_notes
 
@@ -60,7 +61,7 @@ def repeat(
             device=device,
             workers=workers,
             ray=ray,
-            out=out_,
+            out=options.kept_in(out_, name),
             on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
         ).to_dict()
     for note in row_notes(report):
@@ -69,7 +70,10 @@ def repeat(
         print_json(report)
     else:
         _show(report)
-        err.print(f"Saved in {(out_ or run / 'repeats') / REPORT}", style="dim", soft_wrap=True)
+        for one in report["refused"][:1]:
+            err.print(f"refused, row {one['row']}: {one['message']}", soft_wrap=True)
+        show_kept(report)
+    leave_if_refused(len(report["refused"]), report["inputs"] + len(report["refused"]))
 
 
 def _show(report: JsonObject) -> None:

@@ -24,8 +24,12 @@ def report(
         Path | None, typer.Option("--out", help="The file to write (default: report.html, report.md …).")
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", help="html for the page; md, csv, json or latex for its tables.")
-    ] = "html",
+        str | None,
+        typer.Option(
+            "--format",
+            help="html for the page; md, csv, json or latex for its tables (default: the ending of --out).",
+        ),
+    ] = None,
     static: Annotated[
         bool, typer.Option("--static", help="A page without any script; charts are drawings.")
     ] = False,
@@ -36,12 +40,12 @@ def report(
     Example: unfooled report runs/plain runs/rsmi --out report.html
 
     The page is made from the files of the folders and loads nothing. Tables sort, charts answer, examples can
-    be searched; without scripts it is readable too. For a paper: --format latex --out tables.tex
+    be searched; without scripts it is readable too. For a paper: --out tables.tex
     """
     from unfooled.api.report import report as write
     from unfooled.reports import SUFFIXES
 
-    file = out_ if out_ is not None else Path(f"report{SUFFIXES.get(format_, '.html')}")
+    file = out_ if out_ is not None else Path(f"report{SUFFIXES.get(format_ or 'html', '.html')}")
     made = write(*paths, out=file, format=format_, static=static)
     if json_:
         return print_json(made.to_dict())
@@ -62,7 +66,7 @@ def report(
             f"inputs; accuracy {summary['sacc']['value']:.3f} before and {summary['racc']['value']:.3f} "
             "under attack"
         )
-    if format_ == "html" and not static and not made.interactive and made.runs:
+    if made.format == "html" and not static and not made.interactive and made.runs:
         err.print(
             "The chart library could not be fetched, so charts are drawings. "
             "`unfooled assets get vega` says why.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unfooled.cli import options
-from unfooled.cli.console import JsonOption, command_line, err, out, print_json
+from unfooled.cli.console import JsonOption, command_line, out, print_json, show_kept
 
 
 def represent(
@@ -23,25 +23,27 @@ def represent(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[
         Path | None,
-        typer.Option("--out", help="File to write (default: RUN/representations.json).", show_default=False),
+        typer.Option("--out", help="Folder for representations.json (default: RUN/representations/NAME)."),
     ] = None,
+    name: options.Name = None,
     json_: JsonOption = False,
 ) -> None:
     """Compare the hidden states of attacked inputs with those of the clean ones, layer by layer.
 
     Example: unfooled attack runs/plain --recipe textfooler, then: unfooled represent runs/plain
     """
-    from unfooled.api.represent import REPORT
     from unfooled.api.represent import represent as measure
     from unfooled.storage.provenance import recorded_command
 
     with recorded_command(command_line()):
-        report = measure(run, attacks=attack or None, limit=limit, device=device, out=out_).to_dict()
+        report = measure(
+            run, attacks=attack or None, limit=limit, device=device, out=options.kept_in(out_, name)
+        ).to_dict()
     if json_:
         print_json(report)
     else:
         _show(report)
-        err.print(f"Saved in {out_ or run / REPORT}", style="dim", soft_wrap=True, markup=False)
+        show_kept(report)
 
 
 def _show(report: dict[str, Any]) -> None:

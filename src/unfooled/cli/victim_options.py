@@ -29,10 +29,9 @@ def victim_options(victim_set: list[str] | None, labels: str | None) -> dict[str
     return found
 
 
-def victim_folder(kind: str, name: str, what: str) -> Path:
-    """Where results about a victim go: ``attacks/VICTIM/RECIPE``, ``certificates/VICTIM/THREAT``."""
-    slug = re.sub(r"[^\w.-]+", "-", name).strip("-.")
-    return Path(kind) / slug / what
+def victim_folder(kind: str, name: str) -> Path:
+    """Where the result sets of a victim are: ``attacks/VICTIM``, ``certificates/VICTIM``."""
+    return Path(kind) / re.sub(r"[^\w.-]+", "-", name).strip("-.")
 
 
 def command_without_secrets(victim: str, name: str) -> str:

@@ -13,17 +13,17 @@ from unfooled.data.named import get_task, load, task_names
 from unfooled.data.own import load_files
 from unfooled.data.split import TaskData
 from unfooled.data.task import Kind, Task
-from unfooled.data.texts import read_pairs, read_texts
+from unfooled.data.texts import arriving_lines, read_rows
 
 __all__ = [
     "Kind",
     "Task",
     "TaskData",
+    "arriving_lines",
     "get_task",
     "load",
     "load_files",
     "load_hub",
-    "read_pairs",
-    "read_texts",
+    "read_rows",
     "task_names",
 ]

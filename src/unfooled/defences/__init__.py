@@ -53,7 +53,19 @@ def settings_of(defence: Defence) -> JsonObject:
 
 def trains_for(name: str, threat: str) -> bool:
     """Whether the defence, or a part of it, trains for certificates against a threat; False if not known."""
-    return any(one in DEFENCES and threat in DEFENCES[one].certifies for one in name.split("+"))
+    return threat in threats_of(name)
+
+
+def threats_of(name: str) -> tuple[str, ...]:
+    """The threats that the defence, or a part of it, trains for, the first one first; none if not known."""
+    parts = [DEFENCES[one] for one in name.split("+") if one in DEFENCES]
+    return tuple(dict.fromkeys(threat for part in parts for threat in part.certifies))
+
+
+def deployed_for(predictor: str) -> tuple[str, ...]:
+    """The threats for which some defence deploys this predictor."""
+    found = [cls.certifies for cls in DEFENCES.values() if cls.deployed_as == predictor and cls.certifies]
+    return tuple(found[0]) if found else ()
 
 
 def training_for(threat: str) -> tuple[str, ...]:
@@ -78,8 +90,10 @@ __all__ = [
     "Step",
     "Training",
     "TrainingData",
+    "deployed_for",
     "make_defence",
     "settings_of",
+    "threats_of",
     "training_for",
     "trains_for",
 ]

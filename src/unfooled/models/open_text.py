@@ -7,7 +7,8 @@ from pathlib import Path
 
 import torch
 
-from unfooled.hub.pretrained import location_of, open_pair
+from unfooled.errors import UsageError
+from unfooled.hub.pretrained import location_of, open_config, open_pair
 from unfooled.models.text import TextModel
 
 
@@ -39,6 +40,11 @@ def open_encoder(
         "label2id": {label: index for index, label in enumerate(labels)},
     }
     if layers is not None:
+        own = int(getattr(open_config(location), "num_hidden_layers", layers))
+        if layers > own:  # the blocks that it does not have would be random
+            raise UsageError(
+                f"--layers {layers}: {encoder} has {own} encoder blocks. Give a number from 1 to {own}."
+            )
         changes["num_hidden_layers"] = layers
     module, tokenizer = open_pair("AutoModelForSequenceClassification", location, fresh_head=True, **changes)
     return TextModel(module.to(device), tokenizer, max_length=max_length, bf16=bf16)

@@ -10,7 +10,7 @@ from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.export import export_outcomes, outcome_row
 from unfooled.records.outcome import Outcome
-from unfooled.records.result import Facts, Result, mean_text, share_text
+from unfooled.records.result import Facts, Result, kept_facts, mean_text, share_text
 from unfooled.records.row_check import row_notes
 
 
@@ -56,7 +56,7 @@ class AttackReport(Result):
         apart = {name: summary["counts"][name] for name in ("not-attackable", "refused", "error")}
         facts += [(name, f"{count:,}") for name, count in apart.items() if count]
         notes = [note for note in (cut_short(summary), untried(summary)) if note] + row_notes(self.about)
-        return facts + [("note", note) for note in notes]
+        return facts + [("note", note) for note in notes] + kept_facts(self.about)
 
     def rows(self) -> Iterator[JsonMapping]:
         recipe = str(self.about["recipe"]["name"])

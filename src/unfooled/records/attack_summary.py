@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.outcome import Outcome
-from unfooled.statistics.intervals import rate
+from unfooled.statistics.intervals import rate, student_mean
 
 STATUSES = ("success", "failed", "skipped", "not-attackable", "refused", "error")
 
@@ -95,7 +95,7 @@ def attack_summary(
         "forwards": _mean(numbers["forwards"]),
         "changed_words": _mean(numbers["changed_words"]),
         "changed_share": _mean(numbers["changed_share"], at_most=1.0),
-        "similarity": _mean(numbers["similarity"], at_most=1.0),
+        "similarity": _mean(numbers["similarity"], at_least=-1.0, at_most=1.0),
         "pos_valid": rate(int(sum(numbers["pos_valid"])), len(numbers["pos_valid"])),
         "budget_spent": budget_spent,
         "limits_hit": {name: limits_hit[name] for name in ("queries", "time")},
@@ -125,16 +125,10 @@ def cut_short(summary: JsonMapping) -> str:
     return f"the attack ran {' and '.join(said)}" if said else ""
 
 
-def _mean(values: Sequence[float], *, at_most: float = math.inf) -> JsonObject:
-    """Mean of values from 0 to ``at_most`` and its 95 % interval, cut at those; one value has no interval."""
-    from scipy.special import stdtrit
-
-    n = len(values)
-    if n == 0:
+def _mean(values: Sequence[float], *, at_least: float = 0.0, at_most: float = math.inf) -> JsonObject:
+    """Mean of values from ``at_least`` to ``at_most`` and its 95 % interval; one value has no interval."""
+    if not values:
         return {"value": None, "n": 0, "std": None, "interval": None}
-    mean = statistics.fmean(values)
-    if n == 1:
-        return {"value": mean, "n": 1, "std": None, "interval": None}
-    std = statistics.stdev(values)
-    half = float(stdtrit(n - 1, 0.975)) * std / math.sqrt(n)
-    return {"value": mean, "n": n, "std": std, "interval": [max(0.0, mean - half), min(at_most, mean + half)]}
+    mean, interval = student_mean(values, at_least=at_least, at_most=at_most)
+    std = None if interval is None else statistics.stdev(values)
+    return {"value": mean, "n": len(values), "std": std, "interval": interval and list(interval)}

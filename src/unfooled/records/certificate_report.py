@@ -8,7 +8,7 @@ from typing import overload
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.certificate import REFUSED, Certificate
-from unfooled.records.result import SHOWN_ROWS, Facts, Result, mean_text, share_text
+from unfooled.records.result import SHOWN_ROWS, Facts, Result, kept_facts, mean_text, share_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +64,7 @@ class CertificateReport(Result, Sequence[Certificate]):
         if summary["counts"]["refused"]:
             facts.append(("refused", f"{summary['counts']['refused']:,}"))
         facts.append(("draws", mean_text(summary["samples"], 0)))
-        return facts + [("note", note) for note in self.notes]
+        return facts + [("note", note) for note in self.notes] + kept_facts(self.about)
 
     def preview(self) -> Sequence[Mapping[str, str]]:
         """Of given texts; a whole task would only be long."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,28 @@ class RepresentReport(DocumentResult):
                 }
 
 
+class Estimate(DocumentResult):
+    """What a call would do and how long it would take; nothing was kept."""
+
+    def headline(self) -> str:
+        asked, held = self["left"], self["from_journal"]
+        return f"{self['what']}: {asked:,} inputs to ask, {held:,} from the journal or refused"
+
+    def facts(self) -> Facts:
+        facts = []
+        if self["left"]:
+            facts = [
+                ("time", f"about {timedelta(seconds=round(self['seconds']))} ({self['workers']} at work)"),
+                ("measured", f"{self['seconds_per_input']:.2f} s per input, on {self['measured']:,} inputs"),
+                ("loading", f"{self['loading_seconds']:.1f} s"),
+            ]
+        kept = self["result_set"]
+        return [*facts, ("would be kept in", kept["folder"])] if kept else facts
+
+    def rows(self) -> Iterator[Mapping[str, object]]:
+        yield self.to_dict()
+
+
 @dataclass(frozen=True, repr=False)
 class WrittenReport(Result):
     """The file that was written, and the verdict on each run as plain values."""
@@ -126,6 +149,7 @@ class WrittenReport(Result):
     """Whether the charts are interactive."""
     not_shown: tuple[str, ...] = ()
     """Results in the folders that belong to other models."""
+    format: str = "html"
 
     def to_dict(self) -> JsonObject:
         more: JsonObject = {"textattack": list(self.textattack)} if self.textattack else {}

@@ -52,6 +52,26 @@ class Certified:
     about: JsonMapping
     meaning: str
     """The changes that a radius of R covers, in words."""
+    name: str = ""
+    """The name of the result set, where the threat does not tell it apart."""
+
+    def of(self, model: str) -> str:
+        """What the certified model is called beside others."""
+        return f"{model} ({self.name})" if self.name else model
+
+
+@dataclass(frozen=True)
+class NamedResult:
+    """One repeated evaluation, or one comparison of hidden states: a JSON document and its result set."""
+
+    name: str
+    found: JsonMapping
+    alone: bool = True
+    """Whether the model has no other one."""
+
+    def of(self, model: str) -> str:
+        """What the model is called beside others."""
+        return model if self.alone else f"{model} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -62,8 +82,8 @@ class ModelEvidence:
     run: Run | None
     attacks: tuple[Attack, ...] = ()
     certified: tuple[Certified, ...] = ()
-    repeated: JsonMapping | None = None
-    representations: JsonMapping | None = None
+    repeated: tuple[NamedResult, ...] = ()
+    representations: tuple[NamedResult, ...] = ()
     not_its_own: tuple[str, ...] = ()
     """Results in its folder that were measured on other weights: not shown, and why."""
 
@@ -78,6 +98,11 @@ class ModelEvidence:
     @property
     def defence(self) -> str:
         return self.run.defence if self.run else ""
+
+    def certified_for(self, threat: str) -> Certified | None:
+        """Of the certifications against ``threat``, the one of the most inputs: a small one may be luck."""
+        found = [one for one in self.certified if one.threat == threat]
+        return max(found, key=lambda one: one.summary["inputs"], default=None)
 
     def of_goal(self, goal: str) -> list[Attack]:
         """Attacks with this goal that attacked something."""

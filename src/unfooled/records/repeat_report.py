@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from unfooled.files import JsonMapping, JsonObject
-from unfooled.records.result import Facts, Result, share_text
+from unfooled.records.result import Facts, Result, kept_facts, share_text
 from unfooled.records.row_check import row_notes
 
 
@@ -53,6 +53,7 @@ class RepeatReport(Result):
             ("agreement", f"{100 * summary['agreement']:.1f} %"),
             ("forward passes per input", f"{self.about['forwards_per_example']:.1f}"),
             *(("note", note) for note in row_notes(self.about)),
+            *kept_facts(self.about),
         ]
 
     def rows(self) -> Iterator[JsonMapping]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from unfooled.files import JsonMapping
+from unfooled.files import JsonMapping, JsonObject
 from unfooled.untrusted import printable
 
 if TYPE_CHECKING:
@@ -95,6 +95,29 @@ def mean_text(mean: JsonMapping, digits: int = 1) -> str:
         low, high = mean["interval"]
         text += f" ({low:,.{digits}f} to {high:,.{digits}f})"
     return f"{text}, mean of {mean['n']:,}"
+
+
+def reuse(reused: int, done: int) -> JsonObject:
+    """What a result says about where its records come from."""
+    return {"from_journal": reused, "asked": done - reused}
+
+
+def reuse_text(about: JsonMapping) -> str:
+    """``8 of 8 from the journal, nothing asked``; empty if all was asked now."""
+    found = about.get("reuse") or {"from_journal": 0}
+    if not found["from_journal"]:
+        return ""
+    held, asked = found["from_journal"], found["asked"]
+    return (
+        f"{held:,} of {held + asked:,} from the journal, {f'{asked:,} asked' if asked else 'nothing asked'}"
+    )
+
+
+def kept_facts(about: JsonMapping) -> Facts:
+    """Which result set holds the result, and what of it was there before."""
+    kept = about.get("result_set")
+    facts = [("result set", kept["name"])] if kept else []
+    return facts + ([("reused", text)] if (text := reuse_text(about)) else [])
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:

@@ -92,8 +92,7 @@ def _proved(data: Evidence) -> list[str]:
         found = [
             (model, one, certified_at(one, radius))
             for model in data.models
-            for one in model.certified
-            if one.threat == threat
+            if (one := model.certified_for(threat)) is not None
         ]
         found = [triple for triple in found if triple[2]["value"] is not None]
         if found:

@@ -7,6 +7,7 @@ states, where distances mean something, nothing is random, and an attack cannot 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.files import JsonObject
+from unfooled.statistics.intervals import student_mean
 
 Array = NDArray[np.float64]
-Z = 1.96
-"""Standard errors on either side of a mean: a 95 % interval."""
 
 
 def distances(clean: Array, attacked: Array) -> Array:
@@ -33,26 +33,21 @@ def cosines(clean: Array, attacked: Array) -> Array:
     return np.where(same, 1.0, np.clip(found, -1.0, 1.0))
 
 
-def mean_interval(values: Array) -> tuple[float, list[float] | None]:
-    """The mean and its 95 % interval, mean ± 1.96 standard errors; one value has no interval."""
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, None
-    half = Z * float(values.std(ddof=1)) / len(values) ** 0.5
-    return mean, [mean - half, mean + half]
-
-
 def drift(clean: Sequence[Array], attacked: Sequence[Array]) -> JsonObject:
-    """Mean ℓ2 distance and cosine of every layer with their intervals; None for those of a single input.
+    """Mean ℓ2 distance and cosine of every layer with 95 % intervals (Student's t), none of a single input.
 
     ``clean`` and ``attacked`` hold one array ``(inputs, width)`` a layer, row for row of the same input.
     """
     result: JsonObject = {"inputs": len(clean[0])}
-    for name, measure in (("l2", distances), ("cosine", cosines)):
-        layers = [mean_interval(measure(*states)) for states in zip(clean, attacked, strict=True)]
+    measures = (("l2", distances, 0.0, math.inf), ("cosine", cosines, -1.0, 1.0))
+    for name, measure, least, most in measures:
+        layers = [
+            student_mean(measure(*states).tolist(), at_least=least, at_most=most)
+            for states in zip(clean, attacked, strict=True)
+        ]
         result[name] = [mean for mean, _ in layers]
-        intervals = [interval for _, interval in layers]
-        result[f"{name}_interval"] = None if None in intervals else intervals
+        intervals = [list(interval) for _, interval in layers if interval is not None]
+        result[f"{name}_interval"] = intervals or None
     return result
 
 

@@ -7,6 +7,7 @@ which ``binomtest`` does not promise.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -30,17 +31,32 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
 
 def mean_interval(scores: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """The interval of a mean of scores between 0 and 1: Wilson's if all are 0 or 1, else Student's t."""
-    from scipy.stats import t
-
-    n = len(scores)
     if all(score in (0, 1) for score in scores):
-        return wilson(round(sum(scores)), n, confidence)
+        return wilson(round(sum(scores)), len(scores), confidence)
+    _, interval = student_mean(scores, at_least=0.0, at_most=1.0, confidence=confidence)
+    return interval or (0.0, 1.0)
+
+
+def student_mean(
+    values: Sequence[float],
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    confidence: float = 0.95,
+) -> tuple[float, tuple[float, float] | None]:
+    """The mean and its Student's t interval; one value has none.
+
+    No value can lie below ``at_least`` or above ``at_most``, so neither can their mean: what lies beyond is
+    cut off. The mean is never outside its interval.
+    """
+    from scipy.special import stdtrit
+
+    n = len(values)
+    mean = min(max(statistics.fmean(values), at_least), at_most)
     if n < 2:
-        return 0.0, 1.0
-    mean = math.fsum(scores) / n
-    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (n - 1) / n)
-    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * spread
-    return max(0.0, mean - reach), min(1.0, mean + reach)
+        return mean, None
+    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * statistics.stdev(values) / math.sqrt(n)
+    return mean, (max(at_least, mean - reach), min(at_most, mean + reach))
 
 
 def rate(count: int, n: int) -> JsonObject:

@@ -96,6 +96,22 @@ class Journal:
                 )
         return name
 
+    def adopt(self, name: str, others: Iterable[Path]) -> None:
+        """Take over what other journals hold of a list: a result depends on its key alone."""
+        missing = (
+            f"SELECT conditions, number FROM {self.table}_lists LEFT JOIN {self.table}"
+            " USING (conditions, number) WHERE list = ? AND result IS NULL"
+        )
+        for path in others:
+            keys: list[Key] = self._connection.execute(missing, (name,)).fetchall()
+            try:
+                with read_journal(path, self.table) as other:
+                    found = [(*key, result) for key in keys if (result := other.get(*key)) is not None]
+            except UserError:
+                continue  # a damaged journal is told when its own results are asked for
+            for conditions, number, result in found:
+                self.add(conditions, number, result)
+
     def read_list(self, name: str) -> Iterator[tuple[int, Any | None]]:
         """(place, result) of every input of a list, in order; None where there is no result yet."""
         rows = self._connection.execute(

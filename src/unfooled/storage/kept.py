@@ -27,6 +27,8 @@ class Kept(Sequence[R], Generic[R]):
         self._decode, self._count = decode, count
         self._journal: Journal | None = None
         """A temporary journal, which lives as long as somebody may read it."""
+        self.reused = 0
+        """How many of the records were there before the job ran, those of unreadable rows left out."""
 
     def __len__(self) -> int:
         return self._count

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from unfooled.errors import UsageError
+from unfooled.storage.result_sets import rehearsal
 
 Piece = tuple[int, Any]
 """An input with its place in the job, or a finished record with the place of its input."""
@@ -70,6 +71,10 @@ def make_executor(workers: int | None = None, ray: str | None = None) -> Executo
     """Ray actors if ``ray`` names a cluster (or ``local``), else as many processes as asked for."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers must be at least 1, got {workers}.")
+    if rehearsal() is not None:
+        from unfooled.work.rehearsal import Rehearser
+
+        return Rehearser()
     if ray is not None:
         from unfooled.work.ray_executor import RayActors
 

@@ -8,9 +8,10 @@ memory does not grow with the number of inputs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from unfooled.errors import QueriesSpent, UserError
@@ -71,6 +72,7 @@ class Job(Generic[ItemT]):
         report: Callable[[Kept[R]], ResultT],
         take: Callable[[Record], None] = lambda _: None,
         tell: Callable[[], None] = lambda: None,
+        others: Iterable[Path] = (),
     ) -> ResultT:
         """Do what is left, and report.
 
@@ -78,22 +80,35 @@ class Job(Generic[ItemT]):
         stops the work, if something is done and the journal is a file. A budget of queries that ends
         (:class:`QueriesSpent`) gives the report of what is done. ``take`` gets each record once: first
         those that the journal has, then the new ones. ``tell`` is called when the former are read, when the
-        first worker is ready, and after each new record.
+        first worker is ready, and after each new record. ``others`` are journals whose records of the same
+        items are taken over.
         """
         listed = journal.write_list(self.keys)
+        journal.adopt(listed, others)
+        reused = 0
+
+        def records() -> Kept[R]:
+            found = kept_records(journal, listed, decode)
+            found.reused = reused
+            return found
+
+        def count(number: int) -> None:
+            nonlocal reused
+            reused = number
+
         try:
-            self._work(listed, journal, executor, spec, take, tell)
+            self._work(listed, journal, executor, spec, take, tell, count)
         except QueriesSpent:
-            records = kept_records(journal, listed, decode)
-            if not len(records):
+            found = records()
+            if not len(found):
                 raise
-            return report(records)
+            return report(found)
         except (KeyboardInterrupt, UserError):
-            records = kept_records(journal, listed, decode)
-            if len(records) and journal.path != TEMPORARY:
-                report(records)
+            found = records()
+            if len(found) and journal.path != TEMPORARY:
+                report(found)
             raise
-        return report(kept_records(journal, listed, decode))
+        return report(records())
 
     def _work(
         self,
@@ -103,6 +118,7 @@ class Job(Generic[ItemT]):
         spec: Spec,
         take: Callable[[Record], None],
         tell: Callable[[], None],
+        count_reused: Callable[[int], None],
     ) -> None:
         for key, settled in self.settled:
             journal.add(*key, settled)
@@ -115,6 +131,7 @@ class Job(Generic[ItemT]):
                 broken.add(place)
             else:
                 take(kept)
+        count_reused(len(self.items) - len(left))
         tell()
 
         def pieces() -> Iterator[Piece]:

@@ -14,12 +14,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def read_text(path: Path, *, encoding: str = "utf-8") -> str:
     """The whole file, unzipped and decoded, without byte-order mark or NUL characters."""
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise UsageError(
-            f"There is no encoding named {encoding!r}. Usual ones: utf-8, latin-1, cp1252, utf-16."
-        ) from None
+    known_encoding(encoding)
     data = _read_bytes(path)
     if not data.strip():
         raise DataError(f"{path}: the file is empty. Check that it was written completely.")
@@ -35,6 +30,17 @@ def read_text(path: Path, *, encoding: str = "utf-8") -> str:
             " try --encoding utf-16, or remove the NULs."
         )
     return text
+
+
+def known_encoding(name: str) -> str:
+    """The name of an encoding, if there is one of that name."""
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"There is no encoding named {name!r}. Usual ones: utf-8, latin-1, cp1252, utf-16."
+        ) from None
+    return name
 
 
 def _read_bytes(path: Path) -> bytes:

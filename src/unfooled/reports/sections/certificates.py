@@ -46,9 +46,11 @@ def _threat(data: Evidence, threat: str) -> JsonObject:
         "meaning": any_one.meaning,
         "not_covered": any_one.about.get("not_covered", ""),
         "alpha": _alpha(found),
-        "notes": [f"{model.name}: {note}" for model, one in found for note in one.about.get("notes", ())]
+        "notes": [
+            f"{one.of(model.name)}: {note}" for model, one in found for note in one.about.get("notes", ())
+        ]
         + [
-            f"{model.name}: the certification is not finished; these are the inputs done so far."
+            f"{one.of(model.name)}: the certification is not finished; these are the inputs done so far."
             for model, one in found
             if not one.about.get("complete", True)
         ],
@@ -59,7 +61,7 @@ def _threat(data: Evidence, threat: str) -> JsonObject:
 
 def _alpha(found: list[tuple[ModelEvidence, Certified]]) -> str:
     """The error rate, or that of each model where they differ."""
-    rates = [(model.name, f"{one.about['sampling']['alpha']:g}") for model, one in found]
+    rates = [(one.of(model.name), f"{one.about['sampling']['alpha']:g}") for model, one in found]
     if len({rate for _, rate in rates}) == 1:
         return rates[0][1]
     return ", ".join(f"{rate} ({name})" for name, rate in rates)
@@ -92,7 +94,7 @@ def _table(threat: str, found: list[tuple[ModelEvidence, Certified]], radius: fl
         refused = summary["counts"]["refused"]
         rows.append(
             [
-                tables.words(model.name, _smoothing(model, one)),
+                tables.words(one.of(model.name), _smoothing(model, one)),
                 tables.whole(answered, f"{refused:,} more refused" if refused else ""),
                 tables.share(certified_at(one, 0.0), labelled),
                 *([tables.share(certified_at(one, radius))] if radius is not None else []),
@@ -129,7 +131,10 @@ def _bounds(threat: str, compared: list[tuple[ModelEvidence, Certified]]) -> Tab
     names = list(dict.fromkeys(bound for _, one in compared for bound in one.summary["by_bound"]))
     columns = [Column("Model", numeric=False), *(Column(f"{bound}") for bound in names)]
     rows = [
-        [tables.words(model.name), *(tables.count(one.summary["by_bound"].get(bound)) for bound in names)]
+        [
+            tables.words(one.of(model.name)),
+            *(tables.count(one.summary["by_bound"].get(bound)) for bound in names),
+        ]
         for model, one in compared
     ]
     caption = f"Average {sign(threat)} radius by each bound, from the same votes; larger is tighter."
@@ -146,7 +151,7 @@ def _curves(data: Evidence, threat: str, found: list[tuple[ModelEvidence, Certif
         if rows:
             points = [(row["radius"], row["value"]) for row in rows]
             band = [(row["interval"][0], row["interval"][1]) for row in rows]
-            series.append(Series(model.name, points, slots(data)[model.name], band))
+            series.append(Series(one.of(model.name), points, slots(data)[model.name], band))
     if not series:
         return None
     counted = found[0][1].summary["unit"] in COUNTED
@@ -178,8 +183,8 @@ def _by_bound(model: ModelEvidence, one: Certified) -> Lines | None:
         for slot, bound in enumerate(names, start=1)
     ]
     return Lines(
-        f"bounds-{one.threat}-{model.name}",
-        f"{model.name}: bounds on the same votes, {sign(one.threat)}",
+        f"bounds-{one.threat}-{one.of(model.name)}",
+        f"{one.of(model.name)}: bounds on the same votes, {sign(one.threat)}",
         series,
         over="radius",
         x=Axis(f"radius ({one.summary['unit']})"),

@@ -3,8 +3,8 @@ final states of clean, fickle and obstinate texts (Chen et al. 2022, Figure 5)."
 
 from __future__ import annotations
 
-from unfooled.files import JsonObject
-from unfooled.records.evidence import Evidence, ModelEvidence
+from unfooled.files import JsonMapping, JsonObject
+from unfooled.records.evidence import Evidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Lines, Point, Scatter, Series
 from unfooled.reports.section import Content, Section
@@ -19,41 +19,41 @@ MEASURES = (
 
 
 def content(data: Evidence) -> Content:
-    models = [model for model in data.models if model.representations]
-    drift = [(model, one) for model in models for one in (model.representations or {}).get("drift", ())]
-    drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, *measure))]
-    maps = [found for model in models if (found := _map(model))]
+    compared = [(one.of(model.name), one.found) for model in data.models for one in model.representations]
+    drift = [(name, one) for name, found in compared for one in found.get("drift", ())]
+    # Models of different depth share one axis, that of the deepest.
+    layers = max((list(found["layers"]) for _, found in compared), key=len, default=[])
+    drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, layers, *measure))]
+    maps = [chart for name, found in compared if (chart := _map(name, found))]
     if not drift and not maps:
         return None
     notes = [
-        f"{model.name}, {one['attack']}: these texts were made for other weights than the run's."
-        for model, one in drift
+        f"{name}, {one['attack']}: these texts were made for other weights than the run's."
+        for name, one in drift
         if one.get("transfer")
     ]
     return {"tables": [_table(drift)] if drift else [], "charts": drawn, "maps": maps, "notes": notes}
 
 
 def _drift_chart(
-    drift: list[tuple[ModelEvidence, JsonObject]], key: str, title: str, up: str
+    drift: list[tuple[str, JsonObject]], layers: list[str], key: str, title: str, up: str
 ) -> Lines | None:
     if not drift:
         return None
-    # Models of different depth share one axis, that of the deepest.
-    layers = max((list((model.representations or {})["layers"]) for model, _ in drift), key=len)
     banded = all(one.get(f"{key}_interval") for _, one in drift)
     series = [
         Series(
-            f"{model.name} · {one['attack']}",
+            f"{name} · {one['attack']}",
             list(enumerate(map(float, one[key]))),
             number % SLOTS + 1,
             [(low, high) for low, high in one[f"{key}_interval"]] if banded else (),
         )
-        for number, (model, one) in enumerate(drift)
+        for number, (name, one) in enumerate(drift)
     ]
     return Lines(f"drift-{key}", title, series, over="layer", x=Axis(names=layers), y=Axis(up))
 
 
-def _table(drift: list[tuple[ModelEvidence, JsonObject]]) -> Table:
+def _table(drift: list[tuple[str, JsonObject]]) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Attack", numeric=False),
@@ -65,12 +65,12 @@ def _table(drift: list[tuple[ModelEvidence, JsonObject]]) -> Table:
     ]
     rows = [
         [
-            tables.words(model.name),
+            tables.words(name),
             tables.words(str(one["attack"])),
             tables.whole(one["inputs"]),
             *(_at(one, key, place) for key in ("l2", "cosine") for place in (1, -1)),  # 0: embeddings
         ]
-        for model, one in drift
+        for name, one in drift
     ]
     caption = "How far attacked texts lie from their clean originals inside the model, with 95 % intervals."
     return Table("drift", caption, columns, rows)
@@ -86,8 +86,8 @@ def _at(one: JsonObject, key: str, place: int) -> tables.TableCell:
     return tables.mean(found)
 
 
-def _map(model: ModelEvidence) -> Scatter | None:
-    found = (model.representations or {}).get("map") or {}
+def _map(name: str, compared: JsonMapping) -> Scatter | None:
+    found = compared.get("map") or {}
     ordered = sorted(found.get("points", ()), key=lambda point: (KINDS.index(point["kind"]), point["label"]))
     if not ordered:
         return None
@@ -99,8 +99,8 @@ def _map(model: ModelEvidence) -> Scatter | None:
     ]
     first, second = (f" ({share:.0%} of the variance)" for share in found["explained"][:2])
     return Scatter(
-        f"map-{model.name}",
-        f"{model.name}: final states",
+        f"map-{name}",
+        f"{name}: final states",
         points,
         x=Axis(f"first component{first}"),
         y=Axis(f"second component{second}"),

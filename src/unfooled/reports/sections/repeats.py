@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from unfooled.files import JsonObject
-from unfooled.records.evidence import Evidence, ModelEvidence
+from unfooled.records.evidence import Evidence, ModelEvidence, NamedResult
 from unfooled.records.row_check import row_notes
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
@@ -20,7 +20,7 @@ MOST_MARKS = 200
 
 
 def content(data: Evidence) -> Content:
-    repeated = [model for model in data.models if model.repeated]
+    repeated = [(model, one) for model in data.models for one in model.repeated]
     families = seed_families(data)
     if not repeated and not families:
         return None
@@ -29,8 +29,10 @@ def content(data: Evidence) -> Content:
     return {
         "tables": found + ([_seeds(families)] if families else []),
         "charts": [chart] if chart else [],
-        "fixed": [model.name for model in repeated if model.repeated and not model.repeated["random"]],
-        "notes": [f"{model.name}: {note}" for model in repeated for note in row_notes(model.repeated or {})],
+        "fixed": [one.of(model.name) for model, one in repeated if not one.found["random"]],
+        "notes": [
+            f"{one.of(model.name)}: {note}" for model, one in repeated for note in row_notes(one.found)
+        ],
         "seeds": bool(families),
     }
 
@@ -62,7 +64,7 @@ def _seed(model: ModelEvidence) -> Any:
     return _config(model.run.config_text).get("seed") if model.run else None
 
 
-def _repeats(models: Sequence[ModelEvidence]) -> Table:
+def _repeats(repeated: Sequence[tuple[ModelEvidence, NamedResult]]) -> Table:
     columns = [
         Column("Model", numeric=False),
         Column("Inputs"),
@@ -75,8 +77,8 @@ def _repeats(models: Sequence[ModelEvidence]) -> Table:
         Column("Agreement", meaning="share of an input's most frequent answer, mean over the inputs"),
     ]
     rows = []
-    for model in models:
-        found = model.repeated or {}
+    for model, one in repeated:
+        found = one.found
         accuracy = found["accuracy"]
         changed = {
             "value": found["changed_share"],
@@ -86,7 +88,7 @@ def _repeats(models: Sequence[ModelEvidence]) -> Table:
         unfinished = "" if found.get("complete", True) else "not finished"
         rows.append(
             [
-                tables.words(model.name),
+                tables.words(one.of(model.name)),
                 tables.whole(found["inputs"]),
                 tables.whole(found["repeats"], unfinished),
                 tables.plain_share(accuracy["mean"]),
@@ -150,14 +152,14 @@ def _racc_of(attack: str) -> Callable[[ModelEvidence], float | None]:
     return measure
 
 
-def _chart(data: Evidence, models: Sequence[ModelEvidence]) -> Values | None:
+def _chart(data: Evidence, repeated: Sequence[tuple[ModelEvidence, NamedResult]]) -> Values | None:
     rows = []
-    for model in models:
-        found = model.repeated or {}
+    for model, one in repeated:
+        found = one.found
         accuracy, marks = found["accuracy"], found["accuracies"][:MOST_MARKS]
         if found["random"] and len(marks) > 1:
             slot = slots(data)[model.name]
-            rows.append(Value(model.name, accuracy["median"], slot=slot, marks=marks))
+            rows.append(Value(one.of(model.name), accuracy["median"], slot=slot, marks=marks))
     if not rows:
         return None
     return Values(

@@ -25,15 +25,15 @@ def _steps(model: ModelEvidence) -> Iterator[JsonObject]:
     for attack in model.attacks:
         yield _step(f"Attack {attack.name}", attack.about, _attack_command(model, attack.about))
     for one in model.certified:
-        yield _step(f"Certificates, {one.threat}", one.about, None)
-    if model.repeated:
-        found = model.repeated
+        yield _step(one.of(f"Certificates, {one.threat}"), one.about, None)
+    for repeated in model.repeated:
+        found = repeated.found
         command = found.get("command") or shlex.join(
             ["unfooled", "repeat", str(found.get("run", model.name)), *_options(found)]
         )
-        yield _step("Repeated evaluation", found, command)
-    if model.representations:
-        yield _step("Hidden states", model.representations, None)
+        yield _step(repeated.of("Repeated evaluation"), found, command)
+    for states in model.representations:
+        yield _step(states.of("Hidden states"), states.found, None)
 
 
 def _options(repeated: JsonMapping) -> list[str]:

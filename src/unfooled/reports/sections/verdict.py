@@ -94,10 +94,12 @@ def _row(
         else tables.NOTHING,
     ]
     for threat in found:
-        own = next((one for one in model.certified if one.threat == threat), None)
+        own = model.certified_for(threat)
         told = "" if own is None or own.summary["labelled"] else "truth unknown: share certified"
         if own is not None and (other := other_predictor(model, own)):
             told = "; ".join(filter(None, (told, f"another predictor: {other}")))
+        if own is not None and own.name:
+            told = "; ".join(filter(None, (told, own.name)))
         cells.append(tables.share(certified_at(own, 0.0), told) if own else tables.NOTHING)
         if (radius := radii[threat]) is not None:
             cells.append(tables.share(certified_at(own, radius), told) if own else tables.NOTHING)
