@@ -96,8 +96,8 @@ def attack(
     target = _keeping(target)
     if len(chosen) > 1:
         chosen = _within_reach(chosen, target, only_these="all" not in wanted)
-    how = {"limit": limit, "limits": made_limits, "tools": made_tools, "seed": seed, "device": device}
-    how |= {"in_flight": in_flight, "workers": workers, "ray": ray}
+    how: dict[str, Any] = {"limit": limit, "limits": made_limits, "tools": made_tools, "seed": seed}
+    how |= {"device": device, "in_flight": in_flight, "workers": workers, "ray": ray}
 
     def kept(name: str) -> dict[str, Any]:
         """Where the results of a recipe are kept; of several, each has its own place."""

@@ -24,7 +24,7 @@ def content(data: Evidence) -> Content:
     # Models of different depth share one axis, that of the deepest.
     layers = max((list(found["layers"]) for _, found in compared), key=len, default=[])
     drawn = [chart for measure in MEASURES if (chart := _drift_chart(drift, layers, *measure))]
-    maps = [chart for name, found in compared if (chart := _map(name, found))]
+    maps = [made for name, found in compared if (made := _map(name, found))]
     if not drift and not maps:
         return None
     notes = [
