@@ -35,10 +35,6 @@ def verdicts(run: Path, *wanted: str) -> dict[str, str]:
     return {check.name: check.detail for check in uf.verify(run).checks if check.verdict in wanted}
 
 
-def change_json(path: Path, **values: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
-
-
 def test_a_run_as_it_was_saved_passes_and_nothing_is_written(run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     found = uf.verify(run)
@@ -80,9 +76,12 @@ def test_changed_weights_are_found_by_hash_identity_and_answers(run: Path) -> No
     assert "stored answers are not reproduced" in failed["answers"]
 
 
-def test_another_seed_or_predictor_does_not_reproduce_the_answers(run: Path) -> None:
-    """Votes under noise: the stored answers are those of one seed."""
-    change_json(run / "checks.json", seed=7)
+def test_answers_are_compared_under_the_recorded_seed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Votes under noise: the recorded answers are those of one seed."""
+    predict = Classifier.predict
+    monkeypatch.setattr(
+        Classifier, "predict", lambda self, *given, seed: predict(self, *given, seed=seed + 1)
+    )
     assert set(verdicts(run, "failed")) == {"answers"}
 
 
@@ -106,9 +105,15 @@ def test_a_run_saved_without_checks_says_what_could_not_be_checked(run: Path) ->
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[]", '{"format": 1}', '{"format": 1, "seed": 0, "files": {"../x": "0"}, "predictions": []}'],
+    "changed", [{"files": {}}, {"predictions": ""}, {"seed": float("nan")}, {"sha256": 1}]
 )
+def test_edited_checks_are_a_failure(changed: dict[str, Any], run: Path) -> None:
+    recorded = json.loads((run / "checks.json").read_text(encoding="utf-8"))
+    (run / "checks.json").write_text(json.dumps(recorded | changed), encoding="utf-8")
+    assert set(verdicts(run, "failed")) == {"checks.json"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 1}', "null"])
 def test_damaged_checks_are_a_failure(text: str, run: Path) -> None:
     (run / "checks.json").write_text(text, encoding="utf-8")
     assert set(verdicts(run, "failed")) == {"checks.json"}

@@ -104,6 +104,18 @@ BROKEN: dict[str, tuple[Damage, str]] = {
         change_json("config.json", id2label={str(n): f"c{n}" for n in range(4)}),
         r"classifier\.weight 3×32 instead of 4×32",
     ),
+    "a class without a name": (
+        change_json("config.json", id2label={"0": "a", "1": "b", "5": "c"}),
+        r"config\.json: id2label must give each class from 0 to 2 a name of its own",
+    ),
+    "two classes of one name": (
+        change_json("config.json", id2label={"0": "a", "1": "b", "2": "a"}),
+        r"config\.json: id2label must give each class from 0 to 2 a name of its own",
+    ),
+    "answers that are no numbers": (
+        change_json("config.json", layer_norm_eps=float("nan")),
+        r"gives no finite score per class: its weights do not fit .*config\.json",
+    ),
     "fewer layers than weights": (
         change_json("config.json", num_hidden_layers=2),
         r"holds 16 weights for which config\.json has no place",

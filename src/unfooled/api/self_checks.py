@@ -12,8 +12,8 @@ from pathlib import Path
 
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
-from unfooled.files import JsonObject, json_text, writable
-from unfooled.hub.safetensors_files import INDEX
+from unfooled.files import JsonObject, json_text, read_json, writable
+from unfooled.hub.safetensors_files import COPY_AGAIN, INDEX
 from unfooled.models import as_text
 from unfooled.predictors import Classifier
 from unfooled.records.predictions import Predictions
@@ -22,6 +22,8 @@ from unfooled.training.run_rows import ROWS, TEST
 
 CHECKS = "checks.json"
 FORMAT = 1
+OWN = "sha256"
+"""Where the document keeps the digest of all else in it."""
 SEED = 0
 SENTENCES = (
     "A gorgeous, witty film that never once feels long.",
@@ -50,18 +52,36 @@ def recorded_checks(classifier: Classifier, folder: Path, marker: JsonObject) ->
     ``marker`` is what ``unfooled.json`` will hold; its ``files`` are the weights with their SHA-256.
     """
     names = [name for name in (*_DOCUMENTS, *_TOKENIZER) if (folder / name).is_file()]
-    own = hashlib.sha256(writable(json_text(marker)).encode()).hexdigest()
-    return {
+    checks: JsonObject = {
         "format": FORMAT,
         "torch": versions().get("torch"),
         "files": {
             **marker["files"],
             **{name: of_file(folder / name) for name in names},
-            "unfooled.json": own,
+            "unfooled.json": _digest(marker),
         },
         "seed": SEED,
         "predictions": _predictions(classifier),
     }
+    return {**checks, OWN: _digest(checks)}
+
+
+def read_checks(folder: Path) -> JsonObject | None:
+    """What a run recorded; None if it was saved without. One that was changed since is refused."""
+    path = folder / CHECKS
+    if not path.is_file():
+        return None
+    found = read_json(path)
+    own = found.pop(OWN, None) if isinstance(found, dict) else None
+    try:
+        whole = own == _digest(found)
+    except (ValueError, RecursionError):  # NaN and depths that were never written
+        whole = False
+    if not whole:
+        raise UserError(f"{path} is not as it was saved. {COPY_AGAIN}")
+    if found["format"] != FORMAT:
+        raise UserError(f"{path} was written by another version of unfooled. Use that version.")
+    return dict(found)
 
 
 def answers(classifier: Classifier, sentences: Sequence[str], *, seed: int) -> Predictions:
@@ -69,6 +89,10 @@ def answers(classifier: Classifier, sentences: Sequence[str], *, seed: int) -> P
     pairs = [*sentences[1:], *sentences[:1]] if classifier.takes_pairs else None
     with as_text(classifier.model).in_float32():
         return classifier.predict(sentences, pairs, seed=seed)
+
+
+def _digest(document: JsonObject) -> str:
+    return hashlib.sha256(writable(json_text(document)).encode()).hexdigest()
 
 
 def _predictions(classifier: Classifier) -> list[JsonObject]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from unfooled.api.load import MARKER, load
 from unfooled.api.read_evidence import ATTACK, CERTIFICATE, REPEATS, REPRESENTATIONS
-from unfooled.api.self_checks import CHECKS, FORMAT, answers
+from unfooled.api.self_checks import CHECKS, answers, read_checks
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, read_json, writable
@@ -36,17 +36,16 @@ def verify(run: str | Path, *, device: str = "auto") -> VerifyReport:
     if not (folder / MARKER).is_file():
         load(folder)  # says why it is not a run
     checks: list[Check] = []
+    recorded: JsonObject | None = None
     try:
-        recorded = _recorded(folder)
+        recorded = read_checks(folder)
     except UserError as error:
         checks.append(Check(CHECKS, "failed", str(error)))
-        recorded = {}
     else:
-        if not recorded:
-            checks.append(
-                Check(CHECKS, "not checked", "the run was saved without it; hashes and answers are unknown")
-            )
-    checks += [_file(folder / name, digest) for name, digest in recorded.get("files", {}).items()]
+        if recorded is None:
+            told = "the run was saved without it; hashes and answers are unknown"
+            checks.append(Check(CHECKS, "not checked", told))
+    checks += [_file(folder / name, digest) for name, digest in (recorded or {}).get("files", {}).items()]
     try:
         classifier = load(folder, device=device, precision="float32")
     except UserError as error:
@@ -54,39 +53,10 @@ def verify(run: str | Path, *, device: str = "auto") -> VerifyReport:
         return VerifyReport(writable(folder), tuple(checks))
     identity = classifier.identity()
     checks += [_model(classifier, identity, read_json(folder / MARKER))]
-    if recorded:
+    if recorded is not None:
         checks.append(_predictions(classifier, recorded))
     checks += _results(folder, identity)
     return VerifyReport(writable(folder), tuple(checks))
-
-
-def _recorded(folder: Path) -> JsonObject:
-    """What ``checks.json`` holds; empty if the run has none."""
-    path = folder / CHECKS
-    if not path.is_file():
-        return {}
-    found: Any = read_json(path)
-    try:
-        whole = (
-            found["format"] == FORMAT
-            and isinstance(found["seed"], int)
-            and all(
-                isinstance(digest, str) and Path(name).name == name for name, digest in found["files"].items()
-            )
-            and all(
-                isinstance(one["text"], str) and all(map(_is_number, one["scores"].values()))
-                for one in found["predictions"]
-            )
-        )
-    except (KeyError, TypeError, AttributeError):
-        whole = False
-    if not whole:
-        raise UserError(f"{path} is damaged. {COPY_AGAIN}")
-    return dict(found)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
 
 
 def _file(path: Path, digest: str) -> Check:

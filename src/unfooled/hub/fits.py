@@ -28,6 +28,8 @@ _DEEPEST = 128
 _PADDED_ROWS = 1024
 """Rows of an embedding table beyond the vocabulary that are usual: tables are padded for speed."""
 _PROBE = "the film was good, bad 123 фильм хорош 电影 映画 영화 فيلم סרט ταινία फिल्म"
+_PROBED = 16
+"""Tokens of the text above that a classifier is tried on."""
 _SHOWN = 4
 
 
@@ -142,6 +144,31 @@ def check_tokenizer(model: Any, tokenizer: Any, location: str | Path) -> None:
     if all(number == tokenizer.unk_token_id for number in ids):
         raise UserError(
             f"{file} reads every word as unknown: its vocabulary has {len(vocabulary):,} tokens. {remedy}"
+        )
+
+
+def check_answer(model: Any, tokenizer: Any, location: str | Path) -> None:
+    """Refuse a classifier whose labels are not named one by one, or whose answer to a text is not numbers."""
+    import torch
+
+    named, count = model.config.id2label, model.config.num_labels
+    if sorted(named) != list(range(count)) or len(set(map(str, named.values()))) != count:
+        file = (
+            Path(location) / "config.json" if Path(location).is_dir() else f"The configuration of {location}"
+        )
+        raise UserError(
+            f"{file}: id2label must give each class from 0 to {count - 1} a name of its own, not {named}. "
+            f"{COPY_AGAIN}"
+        )
+    text = tokenizer(_PROBE, truncation=True, max_length=_PROBED, return_tensors="pt", verbose=False)
+    names = [name for name in ("input_ids", "attention_mask") if name in text]
+    with torch.inference_mode():
+        logits = model.eval()(**{name: text[name] for name in names}).logits
+    if tuple(logits.shape) != (1, model.config.num_labels) or not bool(torch.isfinite(logits).all()):
+        folder = Path(location)
+        raise UserError(
+            f"The model in {location} gives no finite score per class: its weights do not fit "
+            f"{folder / 'config.json' if folder.is_dir() else 'its configuration'}. {COPY_AGAIN}"
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from unfooled import assets
 from unfooled.errors import UserError
-from unfooled.hub.fits import check_loaded, check_shapes, check_tokenizer, check_tokenizer_files
+from unfooled.hub.fits import check_answer, check_loaded, check_shapes, check_tokenizer, check_tokenizer_files
 
 Head = Literal["AutoModel", "AutoModelForMaskedLM", "AutoModelForSequenceClassification", "BertForMaskedLM"]
 """The class of ``transformers`` that opens the weights."""
@@ -78,6 +78,9 @@ def open_pair(
     tokenizer = open_tokenizer(location)
     with _explained("tokenizer", location):
         check_tokenizer(model, tokenizer, location)
+    if head == "AutoModelForSequenceClassification" and not fresh_head:
+        with _explained("model", location):
+            check_answer(model, tokenizer, location)
     return model, tokenizer
 
 
