@@ -17,6 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 import unfooled as uf
 from unfooled.attacks import Answer, Asked
+from unfooled.attacks.victims.scores import HARMLESS
 from unfooled.certificates.sampling import Sampling
 from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.statistics.bounds import deletion_edits
@@ -144,6 +145,8 @@ def test_equal_versions_are_asked_once_and_adaptive_asks_less() -> None:
     choice = {"name": "random-delete", "rates": [0.5]}
     (full,) = certify(watched, ["a b c"], threat="words", predictor=choice, sampling=FEW)
     assert full.samples == 2050
+    versions = {" ".join(own) for size in range(4) for own in itertools.combinations("abc", size)}
+    assert set(asked) - {HARMLESS} == versions  # what is left, joined by single spaces
     assert len(asked) < 60  # eight versions in each of two rounds, and those that are checked again
     (early,) = certify(
         watched, ["a b c"], threat="words", predictor=choice, sampling=Sampling(n=2000, adaptive=True)

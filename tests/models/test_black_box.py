@@ -12,6 +12,7 @@ from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.models import BlackBox, Unreadable
 from unfooled.predictors import Classifier, Plain, Vote
 from unfooled.predictors.smoothing import RandomWordDelete
+from unfooled.predictors.smoothing.model_check import ModelCheck
 
 TEXTS = ["a good film", "dull", "a very long story about a film"]
 
@@ -85,3 +86,20 @@ def test_equal_settings_have_one_identity() -> None:
     made = [Classifier(one, RandomWordDelete(), labels=["a", "b"]) for one in (box(), box(), box(empty=0))]
     assert made[0].identity() == made[1].identity() != made[2].identity()
     assert Classifier(box(), Plain(), labels=["a", "b"]).predict(TEXTS)[2].label == "b"
+
+
+def test_one_row_of_every_batch_is_asked_again() -> None:
+    """Batches of one size, too, which for other models are checked once: what is behind may change."""
+    model, lies = box(), False
+
+    def ask(rows: Sequence[int]) -> torch.Tensor:
+        found = scores(model, *(TEXTS[row] for row in rows))
+        return found.flip(1) if lies else found
+
+    check = ModelCheck(model)
+    for lies in (False, False, True):
+        if lies:
+            with pytest.raises(UsageError, match="box answered a text otherwise"):
+                check(scores(model, *TEXTS), ask)
+        else:
+            check(scores(model, *TEXTS), ask)
