@@ -119,6 +119,7 @@ def test_a_victim_with_a_mask_token_is_certified_for_words_by_masks() -> None:
 def test_the_sentence_and_the_note_say_whose_majority_it_is() -> None:
     report = certify(uf.as_victim(keyword, ["no", "yes"]), ["a film"], threat="edits", sampling=FEW)
     assert report[0].sentence.startswith("The majority of")
+    assert certify(keyword, ["a film"], sampling=FEW)[0].threat == "edits"  # where none is named
     assert "keyword over random deletions of words answers «no»" in report[0].sentence
     assert any("unfooled.smoothed(victim, predictor=" in note for note in report.notes)
 
