@@ -14,7 +14,7 @@ import pytest
 
 import unfooled as uf
 from commands import unfooled
-from tiny_attacks import Swap
+from tiny_attacks import Fill, Swap
 from tiny_runs import write_inputs
 from unfooled import data
 from unfooled.api.load_inputs import load_inputs, training_texts
@@ -171,6 +171,14 @@ def test_a_run_is_measured_in_any_folder_with_its_own_rows_or_with_data_that_mov
     assert uf.repeat("../moved/runs/plain", repeats=1, limit=10).summary["inputs"] == 10
     with pytest.raises(UserError, match=r"reviews\.csv and gone/.*reviews\.csv do not exist.*--keep-test"):
         uf.attack("../moved/runs/bare", recipe=Swap(), limit=10)
+
+
+def test_a_recipe_that_needs_the_training_texts_says_what_to_do_without_them(project: Path) -> None:
+    (project / "runs/plain/config.yaml").write_text("data: gone.csv\n")
+    (project / "reviews.csv").unlink()
+    assert uf.attack(project / "runs/plain", recipe=Swap(), limit=4).summary["examples"] == 4
+    with pytest.raises(UserError, match=r"reviews\.csv and gone\.csv do not exist.*--masked-lm"):
+        uf.attack(project / "runs/plain", recipe=Fill(), limit=4)
 
 
 def test_a_relative_path_is_found_from_another_folder(

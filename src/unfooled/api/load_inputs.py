@@ -63,7 +63,13 @@ def training_texts(run: Path | None, inputs: Inputs) -> list[str] | None:
     if own_only and (run is None or not (run / CONFIG).is_file()):
         return None
     if run is not None and (own_only or not (inputs.task or inputs.data)):
-        train = _split_of(_own_data(run), read_fingerprints(run), "train")
+        try:
+            train = _split_of(_own_data(run), read_fingerprints(run), "train")
+        except UserError as error:
+            raise UserError(
+                f"{error} The recipe fits a masked language model to the training texts; --masked-lm NAME "
+                "uses another one, without them."
+            ) from error
     else:
         train = load_data(_config(run, inputs)).rows["train"]
     return [*train.text, *(train.text_pair or ())]
