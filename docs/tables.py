@@ -108,9 +108,13 @@ def _default(value: Any) -> str:
 
 
 def _range(at_least: float | None, at_most: float | None) -> str:
+    from unfooled.settings import number_text
+
     if at_least is not None and at_most is not None:
-        return f"{at_least:g} to {at_most:g}"
-    return f"≥ {at_least:g}" if at_least is not None else f"≤ {at_most:g}" if at_most is not None else ""
+        return f"{number_text(at_least)} to {number_text(at_most)}"
+    if at_least is not None:
+        return f"≥ {number_text(at_least)}"
+    return "" if at_most is None else f"≤ {number_text(at_most)}"
 
 
 def _number(value: Any) -> bool:

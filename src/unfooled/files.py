@@ -1,4 +1,7 @@
-"""Files that are whole or absent: written beside their place, then moved into it.
+"""Files that are whole or absent: written beside their place, then moved into it; read within limits.
+
+A document is read as the shape that its reader needs (:func:`read_json`): damage is told with the file, the
+key and the remedy before anything is done with it.
 
 Names of files may hold bytes that are no UTF-8. They are written as ``\\udc80`` to ``\\udcff``, which JSON
 reads back as the same name.
@@ -12,12 +15,15 @@ import os
 import re
 import tempfile
 import threading
+import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
+from unfooled.parsing import MOST_YAML, parse_json, parse_yaml, plain, quoted
+from unfooled.settings import checked
 
 JsonObject = dict[str, Any]
 """An object of a JSON file of ours: names to whatever JSON holds. Who reads it knows its fields."""
@@ -135,10 +141,65 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_json(path: Path) -> Any:
+LONGEST_NAME, LONGEST_PATH = 200, 3000
+"""Bytes of a file name and of a path; systems take 255 and 4,096, and files are written beside theirs."""
+MOST_BYTES = 256 * 2**20
+"""Of a document of ours. The largest, fingerprints of a million rows, have about a tenth of it."""
+TRAIN_AGAIN = "The file was changed or cut short: copy the run folder again, or train again."
+MEASURE_AGAIN = "The file was changed or cut short: copy the folder again, or measure again."
+
+
+def check_path(path: str | Path, where: str) -> None:
+    """Refuse a path that no system takes: a name that is too long, or holds a zero byte."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}.") from error
-    except ValueError as error:
-        raise UserError(f"{path} is not valid JSON ({error}); the file is damaged. Train again.") from error
+        names = [os.fsencode(name) for name in Path(path).parts]
+    except UnicodeError as error:
+        raise UsageError(f"{where}: {quoted(str(path))} cannot be the name of a file.") from error
+    if any(len(name) > LONGEST_NAME for name in names) or sum(map(len, names)) > LONGEST_PATH:
+        raise UsageError(f"{where}: {quoted(str(path))} is too long for the name of a file.")
+    if any(b"\0" in name for name in names):
+        raise UsageError(f"{where}: {quoted(str(path))} cannot be the name of a file.")
+
+
+def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
+    """The UTF-8 text of a file of at most so many bytes."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(at_most + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        raise UserError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from error
+    if len(content) > at_most:
+        raise UserError(f"{path} is larger than {at_most:,} bytes, which no file of its kind is.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start:,}). Save it as UTF-8.") from error
+
+
+def read_json(path: Path, shape: Any = Any, *, remedy: str = MEASURE_AGAIN) -> Any:
+    """The document in a JSON file, checked to have the ``shape``: a TypedDict, a dataclass, a list."""
+    return in_shape(parse_json(read_text(path), str(path), remedy=remedy), shape, str(path), remedy=remedy)
+
+
+def in_shape(value: Any, shape: Any, name: str, *, remedy: str = MEASURE_AGAIN) -> Any:
+    """The value, checked to have the ``shape``; ``name`` and ``remedy`` are for the message."""
+    try:
+        made = checked(value, shape, name)
+    except UsageError as error:
+        raise UserError(f"{error} {remedy}".rstrip()) from error
+    return plain(made) if typing.is_typeddict(shape) else made  # a document has lists, as it was written
+
+
+def read_yaml(path: Path) -> JsonObject:
+    """The names and values of a YAML file; an empty one has none."""
+    try:
+        values = parse_yaml(read_text(path, at_most=4 * MOST_YAML), str(path))
+    except UserError as error:
+        raise UsageError(str(error)) from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UsageError(
+            f"{path} must hold names and values (task: movie-reviews), not a {type(values).__name__}."
+        )
+    return values

@@ -44,7 +44,7 @@ class Registry(MutableMapping[str, T]):
 
     def choose(self, name: str) -> T:
         """The entry called ``name``; an unknown name is refused with the nearest one and the list."""
-        if name not in self and name in self._refused:
+        if isinstance(name, str) and name not in self and name in self._refused:
             raise UsageError(self._refused[name])
         return choose(self, name, kind=self.kind)
 

@@ -2,22 +2,35 @@
 
 A field carries its type and, as metadata, its help text and range. From that come the instance built of names
 and values (``--set sigma=0.3``, YAML, plan files, ``unfooled.json``), the options of the commands
-(``unfooled/cli/declared.py``) and the tables of the documentation (``docs/tables.py``).
+(``unfooled/cli/declared.py``) and the tables of the documentation (``docs/tables.py``). Documents that are
+read back from disk are checked by their types in the same way (:func:`checked`).
 """
 
 from __future__ import annotations
 
+import collections.abc
 import math
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from unfooled.errors import UsageError, did_you_mean
+from unfooled.parsing import parse_yaml, quoted
 
 T = TypeVar("T")
+
+MOST_VOTES = 100_000
+"""Votes, or other forward passes, of one prediction."""
+MOST_DRAWS = 10_000_000
+"""Draws of one certificate."""
+MOST_AT_ONCE = 65_536
+"""Inputs of one batch."""
+LARGEST_SEED = 2**32 - 1
+"""What every random generator takes."""
 
 
 @dataclass(frozen=True)
@@ -72,26 +85,21 @@ def key_of(declared: Field[Any]) -> str:
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     """``["sigma=0.3", "noise_layers=[0, 2]"]`` as a dictionary; values are read as YAML."""
-    import yaml
-
     values: dict[str, Any] = {}
     for text in assignments:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--set {text!r}: expected name=value, for example --set sigma=0.3.")
-        try:
-            values[name.strip()] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-13-01
-            raise UsageError(f"--set {text!r}: the value cannot be read ({error}).") from error
+            raise UsageError(f"--set {quoted(text)}: expected name=value, for example --set sigma=0.3.")
+        values[name.strip()] = parse_yaml(value, f"--set {quoted(text)}: the value")
     return values
 
 
 def choose(registry: Mapping[str, T], name: str, *, kind: str) -> T:
     """The entry called ``name``; an unknown name is refused with the nearest one and the list."""
-    if name in registry:
+    if isinstance(name, str) and name in registry:
         return registry[name]
     hint = did_you_mean(name, registry)
-    raise UsageError(f"There is no {kind} '{name}'.{hint} Choose one of: {', '.join(registry)}.")
+    raise UsageError(f"There is no {kind} {quoted(name)}.{hint} Choose one of: {', '.join(registry)}.")
 
 
 def build(cls: type[T], values: Mapping[str, Any], *, owner: str, noun: str = "setting") -> T:
@@ -101,19 +109,19 @@ def build(cls: type[T], values: Mapping[str, Any], *, owner: str, noun: str = "s
     """
     known = {key_of(f): f for f in fields(cls)}  # type: ignore[arg-type]
     check_names(values, known, owner, noun=noun)
-    hints = typing.get_type_hints(cls)
-    checked: dict[str, Any] = {}
+    hints = _hints(cls)  # type: ignore[arg-type]
+    taken: dict[str, Any] = {}
     for key, f in known.items():
         where = f"{owner}: {key}"
         if key in values:
-            checked[f.name] = _coerced(values[key], hints[f.name], where)
+            taken[f.name] = checked(values[key], hints[f.name], where)
         elif f.default is MISSING and f.default_factory is MISSING:
             raise UsageError(f"{where} is missing. Add {key}: ….")
-        value = checked.get(f.name, f.default)
+        value = taken.get(f.name, f.default)
         if value is not MISSING:
             check_range(where, value, f.metadata.get("at_least"), f.metadata.get("at_most"))
     try:
-        return cls(**checked)
+        return cls(**taken)
     except UsageError as error:
         raise UsageError(f"{owner}: {error}") if noun == "key" else error from error
 
@@ -126,7 +134,7 @@ def check_names(
     for name in values:
         if name not in known:
             raise UsageError(
-                f"{owner} has no {noun} '{name}'.{did_you_mean(name, known)} "
+                f"{owner} has no {noun} {quoted(name)}.{did_you_mean(name, known)} "
                 f"Its {noun}s: {', '.join(known) or 'none'}."
             )
 
@@ -138,41 +146,66 @@ def check_range(where: str, value: Any, at_least: float | None, at_most: float |
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{where} must be a finite number, got {value}.")
     if at_least is not None and value < at_least:
-        raise UsageError(f"{where} must be at least {at_least:g}, got {value}.")
+        raise UsageError(f"{where} must be at least {number_text(at_least)}, got {quoted(value)}.")
     if at_most is not None and value > at_most:
-        raise UsageError(f"{where} must be at most {at_most:g}, got {value}.")
+        raise UsageError(f"{where} must be at most {number_text(at_most)}, got {quoted(value)}.")
 
 
-def _coerced(value: Any, hint: Any, where: str) -> Any:
-    origin = typing.get_origin(hint)
+def check_whole(where: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> None:
+    """Refuse what is no whole number in the closed range; None stands for no limit."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UsageError(f"{where} must be a whole number, got {quoted(value)}.")
+    check_range(where, value, at_least, at_most)
+
+
+def check_seed(seed: int | None, where: str = "--seed") -> None:
+    """Refuse what is no seed. The range is the same everywhere; None stands for one drawn in secret."""
+    check_whole(where, seed, at_least=0, at_most=LARGEST_SEED)
+
+
+def number_text(bound: float) -> str:
+    """A bound of a range as tables and messages show it."""
+    return f"{bound:,}" if isinstance(bound, int) or bound.is_integer() else f"{bound:g}"
+
+
+def checked(value: Any, hint: Any, where: str) -> Any:
+    """The value as the type says, or a refusal that names the place.
+
+    Types are those of fields: numbers, text, lists, names and values, dataclasses (no other keys) and
+    TypedDicts (other keys are left alone).
+    """
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or hint is object:
+        return value
     if origin in (typing.Union, types.UnionType):
-        errors: UsageError | None = None
-        for option in typing.get_args(hint):
-            if is_dataclass(option) and isinstance(value, Mapping):
-                return _coerced(value, option, where)  # its own message says more
-            try:
-                return _coerced(value, option, where)
-            except UsageError as error:
-                errors = errors or error
-        raise UsageError(f"{where} must be {_named(hint)}, got {value!r}.") from errors
+        return _one_of(value, options, where, hint)
     if origin is typing.Literal:
-        options = typing.get_args(hint)
         if value in options and not (isinstance(value, bool) ^ any(isinstance(o, bool) for o in options)):
             return value
-        raise UsageError(f"{where} must be one of {', '.join(map(repr, options))}, got {value!r}.")
+        raise UsageError(f"{where} must be one of {', '.join(map(repr, options))}, got {quoted(value)}.")
     if is_dataclass(hint):
         short = getattr(hint, "short", None)
         if isinstance(value, str) and short is not None:
             value = {short: value}
         if isinstance(value, Mapping):
             return build(hint, value, owner=where, noun="key")  # type: ignore[arg-type]
-    elif origin is tuple:
-        item = typing.get_args(hint)[0]
+    elif typing.is_typeddict(hint):
+        if isinstance(value, Mapping):
+            return _document(value, hint, where)
+    elif origin in (tuple, list):
         if isinstance(value, list | tuple):
-            places = [f"{where}[{number}]" if is_dataclass(item) else where for number in range(len(value))]
-            return tuple(_coerced(one, item, place) for one, place in zip(value, places, strict=True))
-        if item in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-            return (_coerced(value, item, where),)  # one number is a list of one
+            return _listed(value, origin, options, where)
+        one = isinstance(value, str | int | float) and not isinstance(value, bool)
+        if one and origin is tuple and options[0] in (int, float) and options[1:] == (Ellipsis,):
+            return (checked(value, options[0], where),)  # one number is a list of one
+    elif origin in (dict, Mapping, collections.abc.Mapping):
+        if isinstance(value, Mapping):
+            return {
+                checked(key, options[0], f"{where}: the name"): checked(item, options[1], f"{where}: {key}")
+                for key, item in value.items()
+            }
     elif hint is type(None):
         if value is None:
             return None
@@ -180,7 +213,10 @@ def _coerced(value: Any, hint: Any, where: str) -> Any:
         # YAML reads 1e-5 (no dot) as text; a number is meant.
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             with suppress(ValueError, OverflowError):
-                return float(value)
+                number = float(value)
+                if math.isfinite(number):
+                    return number
+                raise _NotFinite(f"{where} must be a finite number, got {number}.")
     elif hint is int:
         if isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -188,28 +224,81 @@ def _coerced(value: Any, hint: Any, where: str) -> Any:
             return int(value)
     elif isinstance(value, origin or hint):
         return value
-    verb = "hold" if (origin or hint) is dict or is_dataclass(hint) else "be"
-    raise UsageError(f"{where} must {verb} {_named(hint)}, got {value!r}.")
+    verb = "hold" if name_of_type(hint) == NAMES_AND_VALUES else "be"
+    raise UsageError(f"{where} must {verb} {name_of_type(hint)}, got {quoted(value)}.")
 
 
-def _named(hint: Any) -> str:
+class _NotFinite(UsageError):
+    """A number, but not one to compute with: no other type of a choice fits it either."""
+
+
+def _one_of(value: Any, options: Sequence[Any], where: str, hint: Any) -> Any:
+    errors: UsageError | None = None
+    for option in options:
+        if isinstance(value, Mapping) and (is_dataclass(option) or typing.is_typeddict(option)):
+            return checked(value, option, where)  # its own message says more
+        try:
+            return checked(value, option, where)
+        except _NotFinite:
+            raise
+        except UsageError as error:
+            errors = errors or error
+    raise UsageError(f"{where} must be {name_of_type(hint)}, got {quoted(value)}.") from errors
+
+
+def _document(value: Mapping[str, Any], shape: Any, where: str) -> dict[str, Any]:
+    found = dict(value)
+    for key, hint in _hints(shape).items():
+        if key in value:
+            found[key] = checked(value[key], hint, f"{where}: {key}")
+        elif key in shape.__required_keys__:
+            raise UsageError(f"{where}: {key} is missing.")
+    return found
+
+
+def _listed(value: Sequence[Any], kind: Any, items: Sequence[Any], where: str) -> Any:
+    if kind is list or items[1:] == (Ellipsis,):
+        hints = [items[0]] * len(value)
+    elif len(items) == len(value):
+        hints = list(items)
+    else:
+        raise UsageError(f"{where} must be a list of {len(items)} values, got {quoted(value)}.")
+    deep = bool(items) and (is_dataclass(items[0]) or typing.is_typeddict(items[0]))
+    return kind(
+        checked(one, hint, f"{where}[{number}]" if deep else where)
+        for number, (one, hint) in enumerate(zip(value, hints, strict=True))
+    )
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+NAMES_AND_VALUES = "names and values"
+
+
+def name_of_type(hint: Any) -> str:
+    """A type as messages call it."""
     names = {
         int: "a whole number",
         float: "a number",
         str: "text",
         bool: "true or false",
-        dict: "names and values",
+        type(None): "empty",
     }
-    names[type(None)] = "empty"
-    origin = typing.get_origin(hint)
+    names |= dict.fromkeys((dict, collections.abc.Mapping), NAMES_AND_VALUES)
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_named(option) for option in typing.get_args(hint))
+        return " or ".join(name_of_type(option) for option in options)
     if origin is typing.Literal:
-        return "one of " + ", ".join(repr(option) for option in typing.get_args(hint))
-    if origin is tuple:
-        item = typing.get_args(hint)[0]
-        example = getattr(item, "short", None)
-        return f"a list ([{{{example}: …}}, …])" if example else f"a list of {_named(item)} values"
-    if is_dataclass(hint):
-        return "names and values"
-    return names.get(origin or hint, str(hint))
+        return "one of " + ", ".join(repr(option) for option in options)
+    if origin in (tuple, list):
+        example = getattr(options[0], "short", None)
+        return (
+            f"a list ([{{{example}: …}}, …])" if example else f"a list of {name_of_type(options[0])} values"
+        )
+    if is_dataclass(hint) or typing.is_typeddict(hint):
+        return NAMES_AND_VALUES
+    kind = origin or hint
+    return names.get(kind) or (kind.__name__ if isinstance(kind, type) else str(hint))

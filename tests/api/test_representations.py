@@ -25,6 +25,7 @@ from unfooled.cli.commands import app
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
+from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
 
 LABELS = ("down", "up")
@@ -59,9 +60,10 @@ def write_attack(
         folder / ATTACK,
         {
             "recipe": {"name": recipe, "goal": goal},
-            "victim": {"weights": load(on or run, device="cpu").identity()["weights"]},
+            "source": "texts",
+            "victim": {"name": str(run), "weights": load(on or run, device="cpu").identity()["weights"]},
             "labels": list(LABELS),
-            "summary": {},
+            "summary": attack_summary(outcomes, goal=goal),
             "journal": write_records(folder, TABLE, [outcome.to_dict() for outcome in outcomes]),
         },
     )

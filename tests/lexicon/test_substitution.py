@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unfooled.errors import DataError, UsageError
+from unfooled.errors import UsageError, UserError
 from unfooled.lexicon.substitution import SubstitutionTable, load_table
 
 
@@ -70,7 +70,7 @@ def test_own_table_is_read_from_json_and_faults_are_named(tmp_path: Path) -> Non
     assert load_table(str(path)).allowed("fine") == ("good",)
     bad = tmp_path / "bad.json"
     bad.write_text('{"good": "fine"}')
-    with pytest.raises(DataError, match="must hold the synonyms of each word"):
+    with pytest.raises(UserError, match="must hold the synonyms of each word"):
         load_table(str(bad))
     with pytest.raises(UsageError, match=r"no substitution table 'nowhere'.*counter-fitted, wordnet"):
         load_table("nowhere")

@@ -49,14 +49,17 @@ def test_folder_named_twice_is_shown_once(make_run: MakeRun, tmp_path: Path) -> 
         (lambda f: (f / "unfooled.json").unlink(), "not finished"),
         (lambda f: ((f / "unfooled.json").unlink(), (f / "config.yaml").unlink()), "is not a run"),
         (lambda f: (f / "metrics.json").unlink(), "no metrics.json"),
-        (lambda f: (f / "metrics.json").write_text('{"test": {'), "metrics.json is damaged"),
-        (lambda f: (f / "metrics.json").write_text("{}"), "'test' is missing"),
-        (lambda f: (f / "metrics.json").write_text("[1]"), "metrics.json is damaged"),
-        (lambda f: (f / "metrics.json").write_bytes(b"\xff\xfe"), "metrics.json is damaged"),
-        (lambda f: (f / "unfooled.json").write_text("null"), "unfooled.json is damaged"),
-        (lambda f: (f / "history.json").write_text('[{"loss": 1}]'), "history.json is damaged"),
+        (lambda f: (f / "metrics.json").write_text('{"test": {'), r"metrics\.json is not valid JSON"),
+        (lambda f: (f / "metrics.json").write_text("{}"), r"metrics\.json: train is missing"),
+        (lambda f: (f / "metrics.json").write_text("[1]"), r"metrics\.json must hold names and values"),
+        (lambda f: (f / "metrics.json").write_bytes(b"\xff\xfe"), r"metrics\.json is not UTF-8"),
+        (lambda f: (f / "unfooled.json").write_text("null"), r"unfooled\.json must hold names and values"),
+        (
+            lambda f: (f / "history.json").write_text('[{"loss": 1}]'),
+            r"history\.json: \[0\]: epoch must be a number",
+        ),
         (lambda f: (f / "predictions.jsonl").write_text('{"text": "a", "label": "b"}\n{"te'), "line 2"),
-        (lambda f: (f / "predictions.jsonl").write_text('{"text": "a"}\n'), "line 1: 'label' is missing"),
+        (lambda f: (f / "predictions.jsonl").write_text('{"text": "a"}\n'), "line 1: label is missing"),
     ],
 )
 def test_bad_folder_is_refused_by_name_and_nothing_is_written(
@@ -85,7 +88,7 @@ def test_bad_folder_is_refused_by_name_and_nothing_is_written(
     ],
 )
 def test_numbers_that_do_not_fit_together_are_damage(make_run: MakeRun, test: dict[str, object]) -> None:
-    with pytest.raises(UserError, match=r"metrics\.json is damaged"):
+    with pytest.raises(UserError, match=r"metrics\.json: test: .*train again"):
         read_run(make_run(test=test))
 
 

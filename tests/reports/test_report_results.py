@@ -293,15 +293,15 @@ def test_every_number_has_its_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
-        ("attacks/textfooler/attack.json", "{}", "'journal' is missing"),
+        ("attacks/textfooler/attack.json", "{}", "attack.json: victim is missing"),
         ("attacks/textfooler/attack.json", "{", "not valid JSON"),
         ("attacks/textfooler/journal.sqlite", None, "journal.sqlite is missing"),
         ("attacks/textfooler/journal.sqlite", "not a database", "cannot be read"),
-        ("certificates/l2/certificate.json", "{}", "'journal' is missing"),
-        ("repeats/two-step/repeat.json", "{}", "'accuracy' is missing"),
+        ("certificates/l2/certificate.json", "{}", "certificate.json: classifier is missing"),
+        ("repeats/two-step/repeat.json", "{}", "repeat.json: inputs is missing"),
         (
             "representations/all/representations.json",
-            '{"layers": [], "drift": [{"l2": [1], "cosine": [1]}]}',
+            '{"layers": [], "drift": [{"attack": "a", "inputs": 1, "l2": [1], "cosine": [1]}]}',
             "does not fit",
         ),
     ],

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.attack_job import (
     REPORT,
     TABLE,
@@ -31,9 +32,10 @@ from unfooled.attacks.tools import Tools, check_access, lexicon_versions
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError
+from unfooled.parsing import quoted
 from unfooled.records.attack_report import AttackReport
 from unfooled.records.outcome import Outcome
-from unfooled.settings import build
+from unfooled.settings import MOST_AT_ONCE, build, check_seed, check_whole
 from unfooled.storage.journal import fingerprint, open_journal
 from unfooled.storage.kept import Kept
 from unfooled.storage.provenance import command, versions
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
+@checks_arguments
 def attack(
     victim: str | Path | Classifier | Victim | Callable[..., Any] | Target,
     inputs: Inputs | Sequence[str] | None = None,
@@ -83,9 +86,9 @@ def attack(
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
     """
-    for option, value in (("limit", 1 if limit is None else limit), ("in-flight", in_flight)):
-        if value < 1:
-            raise UsageError(f"--{option} must be at least 1, got {value}.")
+    check_whole("--limit", limit)
+    check_whole("--in-flight", in_flight, at_most=MOST_AT_ONCE)
+    check_seed(seed)
     limits = build(Limits, vars(limits), owner="limits")
     tools = build(Tools, vars(tools), owner="attack")
     chosen = fitted_to(tools.similarity, _chosen(recipe))
@@ -180,6 +183,8 @@ def _chosen(recipe: str | Mapping[str, Any] | Recipe) -> Recipe:
         if "name" not in settings:
             raise UsageError('The recipe has no name: give one with its settings, {"name": "textfooler", …}.')
         return make_recipe(settings.pop("name"), settings)
+    if not hasattr(recipe, "needs") or not hasattr(recipe, "search"):
+        raise UsageError(f"A recipe is a name, or a name with settings, not {quoted(recipe)}.")
     return recipe
 
 

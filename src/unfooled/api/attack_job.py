@@ -12,11 +12,12 @@ from unfooled.api.target import Opens, Target
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs
-from unfooled.files import JsonObject, read_json
+from unfooled.files import MEASURE_AGAIN, JsonObject, read_json
 from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
 from unfooled.records.result import reuse
+from unfooled.records.shapes import AttackShape
 from unfooled.storage.journal import Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece
@@ -185,7 +186,7 @@ def attack_report(
 
 def read_attack(folder: str | Path) -> AttackReport:
     """A report that was kept, with its outcomes."""
-    saved = read_json(Path(folder) / REPORT)
+    saved = read_json(Path(folder) / REPORT, AttackShape, remedy=MEASURE_AGAIN)
     outcomes = read_kept(Path(folder) / JOURNAL, TABLE, saved["journal"], Outcome.from_dict)
     summary, labels = saved.pop("summary"), tuple(saved.pop("labels"))
     return AttackReport(summary, outcomes, labels, saved)

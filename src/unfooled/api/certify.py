@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.certify_inputs import given_items, labelled_items
 from unfooled.api.certify_job import (
     REPORT,
@@ -37,7 +38,7 @@ from unfooled.defences import deployed_for, threats_of, training_for, trains_for
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
 from unfooled.records.certificate_report import CertificateReport
-from unfooled.settings import build
+from unfooled.settings import build, check_seed, check_whole
 from unfooled.storage.journal import fingerprint, open_journal
 from unfooled.storage.kept import Kept
 from unfooled.storage.provenance import command, versions
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
+@checks_arguments
 def certify(
     classifier: Classifier | str | Path | Victim | Target | Callable[..., Any],
     inputs: Inputs | Sequence[str] | Tensor | None = None,
@@ -102,8 +104,8 @@ def certify(
     from unfooled.api.smoothed import Smoothed
     from unfooled.predictors.override import named_settings, with_predictor
 
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit must be at least 1, got {limit}.")
+    check_whole("--limit", limit)
+    check_seed(seed)
     sampling = build(Sampling, vars(sampling), owner="certify")
     which = as_inputs(inputs)
     own, run, called = _opened(

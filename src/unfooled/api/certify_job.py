@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from unfooled.api.target import Opens
 from unfooled.certificates.certifier import IN_FLIGHT, Certifier
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UserError
-from unfooled.files import read_json
+from unfooled.files import MEASURE_AGAIN, in_shape, read_json
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.certificate_summary import certificate_summary
 from unfooled.records.result import reuse
+from unfooled.records.shapes import CertificatesShape
 from unfooled.storage.journal import Journal, Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece
@@ -173,11 +174,18 @@ def certificate_report(
     return CertificateReport(certificate_summary(certificates), certificates, details)
 
 
+class SecretSeed(TypedDict):
+    """What the journal keeps of a seed that was drawn."""
+
+    seed: int
+
+
 def secret_seed(journal: Journal, conditions: Mapping[str, object]) -> int:
     """A seed that nobody could know before; the journal keeps it, and the same work goes on with it."""
     key = fingerprint({"secret seed": conditions})
     journal.add(key, 0, {"seed": secrets.randbits(63)})  # the one that is there stays
-    return int(journal.read(key)[0]["seed"])
+    kept: SecretSeed = in_shape(journal.get(key, 0), SecretSeed, f"{journal.path}: the secret seed")
+    return kept["seed"]
 
 
 def completed(certificate: Certificate, item: Item) -> Certificate:
@@ -196,7 +204,7 @@ def refused_row(row: int, texts: tuple[str, ...], threat: str, message: str) -> 
 
 def read_certificates(folder: str | Path) -> CertificateReport:
     """A report that was kept, with its certificates."""
-    saved = read_json(Path(folder) / REPORT)
+    saved = read_json(Path(folder) / REPORT, CertificatesShape, remedy=MEASURE_AGAIN)
     certificates = read_kept(Path(folder) / JOURNAL, TABLE, saved["journal"], Certificate.from_dict)
     summary = saved.pop("summary")
     return CertificateReport(summary, certificates, saved)

@@ -12,13 +12,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from unfooled.api.certify_job import TABLE, Item
 from unfooled.certificates.sampling import Sampling
+from unfooled.files import in_shape
 from unfooled.records.certificate import REFUSED
-from unfooled.storage.journal import Journal, fingerprint, read_journal
+from unfooled.storage.journal import JOURNAL_REMEDY, Journal, fingerprint, read_journal
 from unfooled.storage.kept import JOURNAL
+
+
+class DrawnSeeds(TypedDict):
+    """What the journal keeps of an input and a number of draws."""
+
+    seeds: list[int]
 
 
 class EarlierDraws:
@@ -48,7 +55,7 @@ class EarlierDraws:
                 self._keys[item.row] = key = fingerprint({"conditions": self._alike, **item.told()})
                 journals = (self._journal, *others)
                 earlier = [one for own in journals for one in own.read(key, below=self._draws).values()]
-                seeds = {seed for one in earlier for seed in one["seeds"]}
+                seeds = {seed for one in earlier for seed in self._seeds(one)}
                 repeated = bool(seeds - {self._seed} if self._goes_on else seeds)
                 found.append(replace(item, repeated=repeated))
         return found
@@ -57,6 +64,11 @@ class EarlierDraws:
         """Remember that this input was certified, whatever came out."""
         if record["status"] == REFUSED or (key := self._keys.get(record["row"])) is None:
             return
-        known = (self._journal.get(key, self._draws) or {"seeds": []})["seeds"]
+        known = self._seeds(self._journal.get(key, self._draws) or {"seeds": []})
         if self._seed not in known:
             self._journal.add(key, self._draws, {"seeds": [*known, self._seed]}, replace=True)
+
+    def _seeds(self, kept: object) -> list[int]:
+        where = f"{self._journal.path}: earlier draws"
+        known: DrawnSeeds = in_shape(kept, DrawnSeeds, where, remedy=JOURNAL_REMEDY)
+        return known["seeds"]

@@ -13,16 +13,19 @@ from typing import Any
 from safetensors import SafetensorError
 
 from unfooled import __version__
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.same_model import weight_files
 from unfooled.api.self_checks import CHECKS, recorded_checks
 from unfooled.defences import make_defence, settings_of
-from unfooled.errors import UserError
-from unfooled.files import cannot_write, read_json, write_json
+from unfooled.errors import UsageError, UserError
+from unfooled.files import TRAIN_AGAIN, cannot_write, in_shape, read_json, write_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.safetensors_files import COPY_AGAIN
 from unfooled.models import TextModel, as_text, open_text
 from unfooled.predictors import Classifier, make_predictor
+from unfooled.records.shapes import MarkerFormat, MarkerShape
+from unfooled.settings import check_whole
 from unfooled.storage.replacement import previous
 
 FORMAT = 1
@@ -30,9 +33,9 @@ MARKER = "unfooled.json"
 METRICS = "metrics.json"
 ALWAYS = ("config.json", "tokenizer.json", "tokenizer_config.json")
 """Files of every run, beside the weights."""
-REQUIRED = {"defence", "predictor", "task", "labels", "max_length"}
 
 
+@checks_arguments
 def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> Classifier:
     """The classifier saved in a run folder."""
     folder = Path(path)
@@ -52,26 +55,28 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
             f"{folder} is not a folder saved by unfooled (no {MARKER}). Train one with `unfooled train`, "
             "or use unfooled.wrap(model, tokenizer) for a model of your own."
         )
-    saved = read_json(marker)
-    if not isinstance(saved, dict) or "format" not in saved:
-        raise UserError(f"{marker} is damaged. Train again.")
+    saved = read_json(marker, MarkerFormat, remedy=TRAIN_AGAIN)
     if saved["format"] != FORMAT:
         raise UserError(
             f"{marker} has format {saved['format']!r}; this version of unfooled reads format {FORMAT}. "
             f"It was written by unfooled {saved.get('unfooled')}."
         )
-    if missing := REQUIRED - saved.keys():
-        raise UserError(f"{marker} is damaged (no {', '.join(sorted(missing))}). Train again.")
+    saved = in_shape(saved, MarkerShape, str(marker), remedy=TRAIN_AGAIN)
+    predictor = dict(saved["predictor"])
+    try:
+        check_whole("max_length", saved["max_length"], at_least=4)
+        chosen = make_predictor(predictor.pop("name"), predictor)
+    except UsageError as error:
+        raise UserError(f"{marker}: {error} {TRAIN_AGAIN}") from error
     for name in ALWAYS:
         if not (folder / name).is_file():
             raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
     where, bf16 = device_and_bf16(device, precision)
     model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
     _check_labels(saved["labels"], model.module.config, folder)
-    predictor = dict(saved["predictor"])
     classifier = Classifier(
         model,
-        make_predictor(predictor.pop("name"), predictor),
+        chosen,
         labels=saved["labels"],
         defence=saved["defence"]["name"],
         settings=saved["defence"]["settings"],
@@ -79,7 +84,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
         folder=folder.absolute(),
     )
     if (folder / METRICS).is_file():
-        classifier.metrics = read_json(folder / METRICS)
+        classifier.metrics = read_json(folder / METRICS, dict[str, Any], remedy=TRAIN_AGAIN)
     return classifier
 
 
@@ -94,6 +99,7 @@ def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
         )
 
 
+@checks_arguments
 def save(classifier: Classifier, folder: Path) -> None:
     """Write the Hugging Face files and, last, ``unfooled.json``: without it the folder is no finished run."""
     try:

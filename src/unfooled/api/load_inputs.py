@@ -14,9 +14,9 @@ from unfooled.data.inputs import Inputs, LabelledInputs, Reads, class_numbers, f
 from unfooled.data.rows import Rows
 from unfooled.data.split import TEST_KEY, TaskData, stratified_order
 from unfooled.errors import UsageError, UserError
-from unfooled.files import writable
+from unfooled.files import read_yaml, writable
 from unfooled.records.row_check import RowCheck
-from unfooled.storage.config import TrainConfig, make_config, read_config
+from unfooled.storage.config import TrainConfig, make_config
 from unfooled.training.run_rows import CONFIG, TEST, kept_test, read_fingerprints, run_config
 
 
@@ -148,6 +148,6 @@ def _config(run: Path | None, inputs: Inputs) -> TrainConfig:
     if not (inputs.task or inputs.data):
         raise UsageError("The victim does not say what it was trained on. Give --task NAME or --data FILE.")
     saved = None if run is None else run / CONFIG
-    seed = read_config(saved).get("seed", 0) if saved is not None and saved.is_file() else 0
+    seed = read_yaml(saved).get("seed", 0) if saved is not None and saved.is_file() else 0
     columns = inputs.columns if inputs.data else {}
     return make_config({"task": inputs.task, "data": inputs.data, "seed": seed, **columns})

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.target import open_classifier
 from unfooled.errors import UsageError
+from unfooled.parsing import quoted
 from unfooled.records.predictions import Predictions
+from unfooled.settings import MOST_DRAWS, check_whole
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
     from unfooled.predictors.override import PredictorChoice
 
 
+@checks_arguments
 def predict(
     classifier: Classifier | str | Path,
     inputs: Sequence[str],
@@ -59,9 +63,8 @@ def certified_mode(classifier: Classifier, *, error_rate: float, max_votes: int)
     from unfooled.certificates.smoothing import certified_transformation
     from unfooled.predictors.smoothing import Majority
 
-    if not 0 < error_rate < 0.5:
-        raise UsageError(f"error_rate must be above 0 and below 0.5, got {error_rate}.")
-    if max_votes < 1:
-        raise UsageError(f"max_votes must be at least 1, got {max_votes}.")
+    if not isinstance(error_rate, int | float) or not 0 < error_rate < 0.5:
+        raise UsageError(f"error_rate must be above 0 and below 0.5, got {quoted(error_rate)}.")
+    check_whole("max_votes", max_votes, at_most=MOST_DRAWS)
     found = certified_transformation(classifier)
     return classifier.with_predictor(Majority(found, error_rate, max_votes))

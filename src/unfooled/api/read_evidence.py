@@ -12,11 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from unfooled.api.same_model import check_weights, of_another_model
-from unfooled.errors import UserError
-from unfooled.files import JsonMapping
+from unfooled.errors import UsageError, UserError
+from unfooled.files import MEASURE_AGAIN, JsonMapping, in_shape, read_json, read_yaml
 from unfooled.hub.fingerprint import weights_of_folder
 from unfooled.records.evidence import (
     Attack,
@@ -27,11 +25,13 @@ from unfooled.records.evidence import (
     NamedResult,
     with_distinct_names,
 )
+from unfooled.records.shapes import BenchmarkShape, PlanShape, RepeatShape, StatesShape
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
 ATTACK, CERTIFICATE = "attack.json", "certificate.json"
 REPEATS, REPRESENTATIONS = "repeats/*/repeat.json", "representations/*/representations.json"
+RUN_AGAIN = "The file was changed or cut short: copy the folder again, or run the benchmark again."
 BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
 
 
@@ -82,9 +82,9 @@ def _model(folder: Path) -> ModelEvidence:
     attacks = [_attack(path.parent, run.predictor) for path in sorted(folder.glob(f"attacks/*/{ATTACK}"))]
     certified = [_certified(path.parent) for path in sorted(folder.glob(f"certificates/*/{CERTIFICATE}"))]
 
-    def measured(files: str, check: Callable[[Any], Any]) -> tuple[NamedResult, ...]:
+    def measured(files: str, read: Callable[[Path], Any]) -> tuple[NamedResult, ...]:
         """Every result set with such a file."""
-        found = [(path.parent.name, _json(path, check), path) for path in sorted(folder.glob(files))]
+        found = [(path.parent.name, read(path), path) for path in sorted(folder.glob(files))]
         found = [one for one in found if own(one[2], one[1])]
         return tuple(NamedResult(name, document, len(found) == 1) for name, document, _ in found)
 
@@ -93,8 +93,8 @@ def _model(folder: Path) -> ModelEvidence:
         run,
         _distinct([one for one in attacks if own(Path(one.folder), one.about)]),
         _distinct_certified([one for one in certified if own(Path(one.folder), one.about)]),
-        measured(REPEATS, _check_repeats),
-        measured(REPRESENTATIONS, _check_states),
+        measured(REPEATS, lambda path: read_json(path, RepeatShape)),
+        measured(REPRESENTATIONS, _states),
         tuple(foreign),
     )
 
@@ -155,7 +155,7 @@ def _at_path(models: Sequence[ModelEvidence], folder: Path) -> int | None:
 def _attack(folder: Path, predictor: Any = None) -> Attack:
     from unfooled.api.attack_job import read_attack
 
-    report = _whole(folder / ATTACK, lambda: read_attack(folder))
+    report = read_attack(folder)
     about = report.about
     return Attack(
         str(about["recipe"]["name"]),
@@ -172,9 +172,12 @@ def _certified(folder: Path) -> Certified:
     from unfooled.api.certify_job import read_certificates
     from unfooled.certificates.threats import THING, find_threat
 
-    report = _whole(folder / CERTIFICATE, lambda: read_certificates(folder))
+    report = read_certificates(folder)
     kind = str(report.about.get("reads", "text"))
-    threat = find_threat(str(report.about["threat"]), kind)
+    try:
+        threat = find_threat(str(report.about["threat"]), kind)
+    except UsageError as error:
+        raise UserError(f"{folder / CERTIFICATE}: threat: {error} {MEASURE_AGAIN}") from error
     meaning = threat.changes.format(r="R", thing=THING[kind], s="s")
     # Distances of tensors and of word embeddings are no numbers to stand in one table.
     name = threat.name if kind == "text" else f"{kind}-{threat.name}"
@@ -207,45 +210,24 @@ def _distinct_certified(certified: Sequence[Certified]) -> tuple[Certified, ...]
 
 
 def _benchmark(folder: Path) -> Benchmark:
-    def cells(found: Any) -> tuple[JsonMapping, ...]:
-        listed = found["cells"]
-        return tuple(listed if isinstance(listed, list) else [{"name": k, **v} for k, v in listed.items()])
-
-    plan: Any = {}
-    if (folder / PLAN).is_file():
-        try:
-            plan = yaml.safe_load((folder / PLAN).read_text(encoding="utf-8")) or {}
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise UserError(f"{folder / PLAN} cannot be read ({error}). Run the benchmark again.") from error
-    published = plan.get("published") if isinstance(plan, dict) else None
-    scale = plan.get("scale", 1.0) if isinstance(plan, dict) else 1.0
-    name = folder.resolve().name
-    return Benchmark(name, str(folder), _json(folder / BENCHMARK, cells), published or None, float(scale))
+    file = folder / PLAN
+    plan = in_shape(read_yaml(file) if file.is_file() else {}, PlanShape, str(file), remedy=RUN_AGAIN)
+    state: BenchmarkShape = read_json(folder / BENCHMARK, BenchmarkShape, remedy=RUN_AGAIN)
+    return Benchmark(
+        folder.resolve().name,
+        str(folder),
+        tuple(state["cells"]),
+        plan.get("published") or None,
+        plan.get("scale", 1.0),
+    )
 
 
-def _check_repeats(found: Any) -> Any:
-    for key in ("accuracy", "accuracies", "inputs", "repeats", "random", "agreement", "seed"):
-        found[key]
+def _states(path: Path) -> StatesShape:
+    found: StatesShape = read_json(path, StatesShape)
+    depth = len(found["layers"])
+    for number, one in enumerate(found["drift"]):
+        lists = [one["l2"], one["cosine"], one.get("l2_interval"), one.get("cosine_interval")]
+        lengths = {len(values) for values in lists if values}
+        if len(lengths) > 1 or not 1 < max(lengths, default=0) <= depth:
+            raise UserError(f"{path}: drift[{number}] does not fit the {depth} layers. {MEASURE_AGAIN}")
     return found
-
-
-def _check_states(found: Any) -> Any:
-    for one in found["drift"]:
-        if not len(one["l2"]) == len(one["cosine"]) <= len(found["layers"]):
-            raise ValueError("the drift does not fit the layers")
-    return found
-
-
-def _json(path: Path, read: Callable[[Any], Any]) -> Any:
-    from unfooled.files import read_json
-
-    found = read_json(path)
-    return _whole(path, lambda: read(found))
-
-
-def _whole(path: Path, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path} is damaged ({reason}). Copy the folder again, or measure again.") from error

@@ -12,17 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from unfooled import __version__
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.load_inputs import load_inputs
 from unfooled.api.target import Opens, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
-from unfooled.errors import UsageError
+from unfooled.errors import UserError
 from unfooled.records.repeat_report import RepeatReport
 from unfooled.records.result import reuse
+from unfooled.settings import check_seed, check_whole, checked
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
-from unfooled.storage.journal import fingerprint, open_journal
+from unfooled.storage.journal import JOURNAL_REMEDY, fingerprint, open_journal
 from unfooled.storage.kept import Kept
 from unfooled.storage.questions import Question, digests, numbers
 from unfooled.storage.result_sets import SetName, choose_set
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REPORT = "repeat.json"
+MOST_REPEATS = 100_000
 
 
+@checks_arguments
 def repeat(
     classifier: Classifier | str | Path,
     inputs: Inputs | None = None,
@@ -66,9 +70,9 @@ def repeat(
     from unfooled.models import as_text
     from unfooled.predictors.override import with_predictor
 
-    for option, value in (("repeats", repeats), ("limit", 1 if limit is None else limit)):
-        if value < 1:
-            raise UsageError(f"--{option} must be at least 1, got {value}.")
+    check_whole("--repeats", repeats, at_most=MOST_REPEATS)
+    check_whole("--limit", limit)
+    check_seed(seed)
     own, run = open_classifier(classifier, device=device)
     opened = with_predictor(own, predictor)
     found = load_inputs(opened, run, as_inputs(inputs), limit=limit, lenient=True)
@@ -106,7 +110,7 @@ def repeat(
         if on_progress:
             on_progress(done, needed)
 
-    def report(results: Kept[Record]) -> RepeatReport:
+    def report(results: Kept[RepeatResult]) -> RepeatReport:
         made = _report(called, opened, found, seed, results, repeats)
         made.about.update(result_set=kept.told(), reuse=reuse(results.reused, len(results)))
         kept.write(REPORT, made.to_dict())
@@ -118,7 +122,7 @@ def repeat(
             journal,
             executor,
             spec,
-            decode=dict,
+            decode=_result,
             report=report,
             take=take,
             tell=tell,
@@ -166,18 +170,34 @@ class RepeatWorker:
             )
 
 
+class RepeatResult(TypedDict):
+    """One evaluation of all inputs, as the journal keeps it."""
+
+    answers: list[int]
+    forwards: int
+    seconds: float
+
+
+def _result(record: Record) -> RepeatResult:
+    made: RepeatResult = checked(record, RepeatResult, "the repeat")
+    return made
+
+
 def _report(
     name: str,
     classifier: Classifier,
     inputs: LabelledInputs,
     seed: int,
-    results: Sequence[Record],
+    results: Sequence[RepeatResult],
     repeats: int,
 ) -> RepeatReport:
     description = classifier.predictor.describe()
     varies = classifier.predictor.randomised
     results = list(results)
     answers = [result["answers"] for result in results] * (1 if varies else repeats)
+    valid = range(ABSTAINED, len(classifier.labels))
+    if any(len(one) != len(inputs.labels) or any(a not in valid for a in one) for one in answers):
+        raise UserError(f"The journal of {name} holds answers to other inputs. {JOURNAL_REMEDY}")
     statistics = repeat_statistics(inputs.labels, answers, classifier.labels, score=classifier.metric.score)
     for one, row in zip(statistics["per_input"], inputs.rows, strict=True):
         one["row"] = row

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
@@ -26,6 +27,7 @@ LIBRARY = "vega"
 SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 
 
+@checks_arguments
 def report(
     *runs: str | Path | Classifier,
     out: str | Path = "report.html",

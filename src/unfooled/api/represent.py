@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unfooled import __version__
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.attack_job import REPORT as ATTACK
 from unfooled.api.attack_job import read_attack
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject
 from unfooled.records.documents import RepresentReport
+from unfooled.settings import check_whole
 from unfooled.statistics.drift import Array, drift, fit_plane
 from unfooled.storage.provenance import command, versions
 from unfooled.storage.questions import Question, digests
@@ -53,6 +55,7 @@ class Attacked:
     successes: tuple[Outcome, ...]
 
 
+@checks_arguments
 def represent(
     run: str | Path,
     *,
@@ -72,8 +75,7 @@ def represent(
     from unfooled.api.load import load
     from unfooled.models import as_text
 
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit must be at least 1, got {limit}.")
+    check_whole("--limit", limit)
     started = time.perf_counter()
     folders = [Path(one) for one in attacks] if attacks is not None else _own_attacks(Path(run))
     for folder in folders:

@@ -15,6 +15,7 @@ from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Reader, Reads
 from unfooled.errors import UsageError, UserError
 from unfooled.files import writable
+from unfooled.parsing import quoted
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
@@ -183,6 +184,8 @@ def open_classifier(
         from unfooled.api.load import load
 
         return load(what, device=device, precision=precision), Path(what)
+    if not _is_classifier(what):
+        raise UsageError(f"Name the folder of a run, or give a classifier, not {quoted(what)}.")
     return what, what.folder
 
 

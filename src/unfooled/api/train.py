@@ -16,10 +16,11 @@ from pathlib import Path
 
 import yaml
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.api.load import MARKER, METRICS, load, save
 from unfooled.data import TaskData
 from unfooled.errors import UsageError
-from unfooled.files import writable, write_json, write_text
+from unfooled.files import read_yaml, writable, write_json, write_text
 from unfooled.predictors import Classifier
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, make_config
@@ -30,6 +31,7 @@ from unfooled.training.fit import Prepared, fit, is_first_process, prepare
 from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
 
+@checks_arguments
 def train(
     out: str | Path | None = None,
     *,
@@ -79,6 +81,7 @@ def train(
     return train_as(make_config(values | {"settings": dict(settings or {})}), out, overwrite=overwrite)
 
 
+@checks_arguments
 def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: bool = False) -> Classifier:
     """:func:`train` with a configuration that was made already."""
     folder = run_folder(config) if out is None else Path(out)
@@ -187,6 +190,6 @@ def _changed(folder: Path, config: TrainConfig) -> list[str]:
     saved = folder / "config.yaml"
     if not saved.exists():
         return []
-    before = yaml.safe_load(saved.read_text(encoding="utf-8")) or {}
+    before = read_yaml(saved)
     now = config.conditions()
     return sorted(name for name in now if before.get(name) != now[name])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unfooled.errors import UsageError
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,10 @@ class Limits:
     sentence: Literal["either", "first", "second"] = setting("either", "Which text of a pair is attacked")
     time_cap: float = setting(600.0, "Seconds of work per example, at most", at_least=0)
     fresh_predictions: int = setting(
-        20, "Fresh predictions that re-verify a success against a randomised victim", at_least=1
+        20,
+        "Fresh predictions that re-verify a success against a randomised victim",
+        at_least=1,
+        at_most=MOST_VOTES,
     )
     cache_answers: bool = setting(False, "Reuse answers of a randomised victim to the same text")
 

@@ -16,8 +16,8 @@ from unfooled.benchmarks.grid import shown
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.errors import UserError
+from unfooled.files import read_yaml
 from unfooled.settings import build
-from unfooled.storage.config import read_config
 from unfooled.storage.provenance import recorded_command
 
 Tell = Callable[..., None]
@@ -44,7 +44,7 @@ def _train(cell: Cell, *, afresh: bool) -> None:
     config = cell.config
     saved = cell.run / "config.yaml"
     if saved.is_file() and cell.needs:
-        before = str(read_config(saved).get("encoder"))
+        before = str(read_yaml(saved).get("encoder"))
         if Path(before).resolve() == Path(config.encoder).resolve():
             config = replace(config, encoder=before)  # the same folder, spelled as when the training began
     train_as(config, cell.run, overwrite=afresh and saved.is_file())

@@ -20,9 +20,9 @@ from unfooled.benchmarks.plan import (
     RepeatPlan,
     RepresentationsPlan,
     TaskPlan,
-    plain,
 )
 from unfooled.errors import UsageError
+from unfooled.parsing import plain
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
 

@@ -18,6 +18,7 @@ from unfooled.benchmarks.run import Watch, benchmark
 from unfooled.benchmarks.sweep import OnCell
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, write_text
+from unfooled.records.shapes import AttackShape, CellMetrics, CertificatesShape
 
 ASSETS = ("minilm", "movie-reviews", "wordnet", "tagger")
 TEST_TEXTS = 6
@@ -126,10 +127,12 @@ def _told(cells: Sequence[Cell], report: Path, seconds: float) -> DemoResult:
     certificates: dict[str, JsonObject] = {}
     for cell in cells:
         if cell.kind == "attack":
-            attacks.setdefault(cell.defence, {})[str(cell.what)] = read_json(cell.result)["summary"]
+            attacks.setdefault(cell.defence, {})[str(cell.what)] = read_json(cell.result, AttackShape)[
+                "summary"
+            ]
         elif cell.kind == "certify":
-            certificates[cell.defence] = read_json(cell.result)["summary"]
-    tests = [read_json(cell.run / "metrics.json")["test"] for cell in models]
+            certificates[cell.defence] = read_json(cell.result, CertificatesShape)["summary"]
+    tests = [read_json(cell.run / "metrics.json", CellMetrics)["test"] for cell in models]
     return DemoResult(
         report=report,
         runs=tuple(cell.run for cell in models),

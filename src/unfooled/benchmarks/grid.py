@@ -7,17 +7,23 @@ have the name. Every combination is checked, and described by the values as they
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 
-from unfooled.benchmarks.plan import DefencePlan, Plan, plain
+from unfooled.benchmarks.plan import DefencePlan, Plan
 from unfooled.errors import UsageError, did_you_mean
+from unfooled.parsing import parse_yaml, plain, quoted
 from unfooled.storage.config import TrainConfig
 
 DATA = ("task", "data", "dev_data", "test_data", "text_column", "pair_column", "label_column", "labels")
 _NOT_VARIED = {*DATA, "encoding", "limit_dev", "limit_test", "settings", "device"}
+
+
+MOST_MODELS = 1000
+"""Models that one grid may stand for."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,6 @@ class PlannedModel:
 
 def parse_grid(axes: Sequence[str]) -> dict[str, list[object]]:
     """``["sigma=0.1,0.2", "noise_layers=[0,2],[3,4]"]`` as names and lists of values, read as YAML."""
-    import yaml
-
     grid: dict[str, list[object]] = {}
     for text in axes:
         name, _, values = (part.strip() for part in text.partition("="))
@@ -42,12 +46,13 @@ def parse_grid(axes: Sequence[str]) -> dict[str, list[object]]:
         if name in grid:
             raise UsageError(f"--grid {name} is given twice. Put all its values after one {name}=.")
         try:
-            grid[name] = yaml.safe_load(f"[{values}]")
-        except yaml.YAMLError as error:
+            found = parse_yaml(f"[{values}]", f"--grid {name}")
+        except UsageError as error:
             raise UsageError(
-                f"--grid {text!r}: the values cannot be read. Separate them with commas, lists in brackets: "
-                "noise_layers=[0,2,4],[3,4,5]."
+                f"--grid {quoted(text)}: the values cannot be read. Separate them with commas, lists in "
+                "brackets: noise_layers=[0,2,4],[3,4,5]."
             ) from error
+        grid[name] = found
     return grid
 
 
@@ -57,6 +62,8 @@ def models_of(plan: Plan, defence: DefencePlan) -> list[PlannedModel]:
         return [PlannedModel(defence, defence.name)]
     found: dict[str, PlannedModel] = {}
     axes = [value if isinstance(value, list | tuple) else [value] for value in defence.grid.values()]
+    if (count := math.prod(map(len, axes))) > MOST_MODELS:
+        raise UsageError(f"grid: {count:,} models; at most {MOST_MODELS:,} are planned at once.")
     for chosen in product(*axes):
         model = _model(plan, defence, dict(zip(defence.grid, chosen, strict=True)))
         if model.plan.name in found:

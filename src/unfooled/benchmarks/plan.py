@@ -7,13 +7,13 @@ are read and checked by :mod:`unfooled.benchmarks.plan_file`; docs/benchmark.md 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from unfooled.certificates.sampling import Reading, Sampling
+from unfooled.parsing import plain
 from unfooled.settings import key_of, setting
 from unfooled.storage.config import TrainConfig, make_config
 
@@ -96,7 +96,7 @@ class RepeatPlan:
     """Repeated evaluation of the same inputs."""
 
     only: Only = setting(None, "Defences that are evaluated; all if not given", key="for")
-    repeats: int = setting(100, "Independent evaluations", at_least=1)
+    repeats: int = setting(100, "Independent evaluations", at_least=1, at_most=100_000)
     limit: int | None = setting(200, "Inputs; null: all", at_least=1)
 
 
@@ -165,15 +165,6 @@ class Plan:
         values = _written(self)
         values["tasks"] = [{"name": task.name, **plain(task.values)} for task in self.tasks]
         return {"name": self.name, "seeds": list(self.seeds), **values}
-
-
-def plain(value: Any) -> Any:
-    """The value as YAML and JSON have it: lists for tuples, copies throughout."""
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
 
 
 def _written(part: Any) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.benchmarks.grid import DATA, models_of
-from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, DefencePlan, Plan, plain
+from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, DefencePlan, Plan
 from unfooled.errors import UsageError, did_you_mean
-from unfooled.settings import build, check_names, choose
-from unfooled.storage.config import TrainConfig, read_config
+from unfooled.files import read_yaml
+from unfooled.parsing import plain
+from unfooled.settings import LARGEST_SEED, build, check_names, check_whole, choose
+from unfooled.storage.config import TrainConfig
 
 _ELSEWHERE = ("defence", "settings", "seed")
 _TRAINED = [f.name for f in fields(TrainConfig) if f.name not in _ELSEWHERE]
@@ -34,7 +36,7 @@ def presets() -> dict[str, str]:
     found = {}
     for file in sorted(_preset_folder().iterdir(), key=lambda file: file.name):
         if file.name.endswith(".yaml"):
-            values = read_config(Path(str(file)))
+            values = read_yaml(Path(str(file)))
             found[file.name.removesuffix(".yaml")] = " ".join(str(values.get("description", "")).split())
     return found
 
@@ -57,7 +59,7 @@ def read_plan(
         path, source = Path(str(plan)), str(plan)
         if path.is_dir():
             raise UsageError(f"{path} is a folder. Name a plan, e.g. {path / 'plan.yaml'}.")
-    return make_plan(filled(read_config(path), variables or {}, source), source=source)
+    return make_plan(filled(read_yaml(path), variables or {}, source), source=source)
 
 
 def filled(values: dict[str, Any], given: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -264,8 +266,9 @@ def _check_unique(parts: Sequence[Any], where: str) -> None:
 
 def _seeds(value: Any, where: str) -> list[int]:
     seeds = value if isinstance(value, list) else [value]
-    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**32 for seed in seeds)
-    if not seeds or not whole or len(set(seeds)) != len(seeds):
+    for seed in seeds:
+        check_whole(where, seed, at_least=0, at_most=LARGEST_SEED)
+    if not seeds or None in seeds or len(set(seeds)) != len(seeds):
         raise UsageError(f"{where} must be different whole numbers from 0, for example [0, 1, 2].")
     return seeds
 

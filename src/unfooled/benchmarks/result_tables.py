@@ -15,9 +15,12 @@ from unfooled.benchmarks.grid import shown
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
 from unfooled.records.metric import clean_score
+from unfooled.records.shapes import AttackShape, CellMetrics, CertificatesShape, RepeatShape
 from unfooled.statistics.spread import spread
 from unfooled.untrusted import csv_text
 
+SHAPES = {"train": CellMetrics, "attack": AttackShape, "certify": CertificatesShape, "repeat": RepeatShape}
+"""What the result of a cell must hold."""
 _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 _CERTIFIED = ("certified_accuracy", "abstention", "asked")
 
@@ -32,7 +35,7 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, JsonMapping]) -> list[
         if records[cell.name]["status"] == "done" and cell.kind != "representations":
             file = cell.run / "metrics.json" if cell.kind == "train" else cell.result
             values = found.setdefault(key, {}).setdefault((cell.kind, cell.what or ""), [])
-            values.append(read_json(file))
+            values.append(read_json(file, SHAPES[cell.kind]))
     for key, row in rows.items():
         row.update(clean=None, attacks={}, certificates={}, repeated=None)
         for (kind, what), results in found.get(key, {}).items():
@@ -144,7 +147,7 @@ def _run(cell: Cell, record: JsonMapping, *, trained: bool) -> JsonObject:
     if record["status"] != "done":
         return told | {"status": "pending"}
     try:
-        metrics = read_json(cell.run / "metrics.json")
+        metrics = read_json(cell.run / "metrics.json", CellMetrics)
         found: JsonObject = {}
         for split in ("dev", "test"):
             score = clean_score(metrics[split])

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.plan import Plan, scaled
 from unfooled.benchmarks.plan_file import read_plan
@@ -40,6 +41,7 @@ class Stopped(KeyboardInterrupt):
         self.result = result
 
 
+@checks_arguments
 def benchmark(
     plan: str | Path | Mapping[str, Any] | Plan | None = None,
     out: str | Path | None = None,

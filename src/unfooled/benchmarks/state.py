@@ -14,8 +14,8 @@ from unfooled import __version__
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
-from unfooled.files import JsonMapping, JsonObject, read_json, write_json
-from unfooled.storage.config import read_config
+from unfooled.files import JsonMapping, JsonObject, read_json, read_yaml, write_json
+from unfooled.records.shapes import StateShape
 from unfooled.storage.questions import differences
 
 FORMAT = 1
@@ -133,15 +133,16 @@ def _read(out: Path) -> JsonObject:
     file = out / STATE
     if not file.is_file():
         return {"cells": [], "left_out": []}
-    found = read_json(file)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise UserError(f"{file} is damaged or of another version of unfooled. Choose another --out.")
+    remedy = "Copy the folder again, or choose another --out."
+    found: JsonObject = read_json(file, StateShape, remedy=remedy)
+    if found["format"] != FORMAT:
+        raise UserError(f"{file} is of another version of unfooled (format {found['format']}). {remedy}")
     return found
 
 
 def _other_training(cell: Cell) -> list[str]:
     """What a run that no state knows has otherwise; the folder it starts from may be spelled differently."""
-    before, now = read_config(cell.run / "config.yaml"), cell.config.conditions()
+    before, now = read_yaml(cell.run / "config.yaml"), cell.config.conditions()
     names = [name for name in now if name != "encoder" or not cell.needs]
     found = [f"{name}: {before.get(name)} → {now[name]}" for name in names if before.get(name) != now[name]]
     return [f"{cell.name} ({', '.join(found)})"] if found else []

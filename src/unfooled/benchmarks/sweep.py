@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from unfooled.api.arguments import checks_arguments
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.grid import DATA
 from unfooled.benchmarks.plan import Plan
@@ -27,6 +28,7 @@ from unfooled.storage.config import TrainConfig
 OnCell = Callable[[Cell, Sequence[Mapping[str, object]]], None]
 
 
+@checks_arguments
 def sweep(
     out: str | Path,
     *,

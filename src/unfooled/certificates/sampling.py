@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from unfooled.errors import UsageError
-from unfooled.settings import check_range, setting
+from unfooled.settings import MOST_DRAWS, check_range, setting
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How many draws, at which error rate."""
 
-    n0: int = setting(100, "Draws that choose the class (n0)", at_least=1)
-    n: int = setting(10_000, "Draws that count its votes, at most (n)", at_least=1)
+    n0: int = setting(100, "Draws that choose the class (n0)", at_least=1, at_most=MOST_DRAWS)
+    n: int = setting(10_000, "Draws that count its votes, at most (n)", at_least=1, at_most=MOST_DRAWS)
     alpha: float = setting(0.001, "Probability that a certificate is wrong (α)", at_least=1e-12, at_most=0.5)
     adaptive: bool = setting(False, "Stop when the question is decided")
     radius: float | None = setting(None, "Ask only whether the radius is at least this", at_least=0)

@@ -22,6 +22,7 @@ from unfooled.cli.victim_options import (
 )
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
+from unfooled.settings import MOST_AT_ONCE, check_seed, check_whole
 
 if TYPE_CHECKING:
     from unfooled.api.target import Target
@@ -73,7 +74,10 @@ def attack(
 
     wanted = [name.strip() for one in recipe or ["textfooler"] for name in one.split(",")]
     chosen = _recipes(wanted, parse_assignments(set_ or []))
-    _check_numbers(limit, in_flight, show)
+    check_whole("--limit", limit)
+    check_whole("--in-flight", in_flight, at_most=MOST_AT_ONCE)
+    check_whole("--show", show, at_least=0)
+    check_seed(seed)
 
     from unfooled.api.attack import attack as run_attack
     from unfooled.api.target import open_target
@@ -151,12 +155,6 @@ def _recipes(wanted: Sequence[str], settings: Mapping[str, object]) -> dict[str,
     for name, values in split.items():
         make_recipe(name, values)
     return split
-
-
-def _check_numbers(limit: int, in_flight: int, show: int) -> None:
-    for name, value, least in (("limit", limit, 1), ("in-flight", in_flight, 1), ("show", show, 0)):
-        if value < least:
-            raise UsageError(f"--{name} must be at least {least}, got {value}.")
 
 
 def _within_reach(

@@ -22,6 +22,7 @@ from unfooled.cli.victim_options import (
 from unfooled.data.inputs import Inputs
 from unfooled.data.tensors import read_tensors
 from unfooled.errors import UsageError
+from unfooled.settings import check_whole
 
 if TYPE_CHECKING:
     from unfooled.api.target import Target
@@ -71,8 +72,7 @@ def certify(
     from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
     from unfooled.storage.provenance import recorded_command
 
-    if show < 0:
-        raise UsageError(f"--show must be at least 0, got {show}.")
+    check_whole("--show", show, at_least=0)
     rows, truth = read_tensors(tensors) if tensors else (None, None)
     which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=truth)
     settings = victim_options(victim_set, labels)
@@ -85,7 +85,7 @@ def certify(
         "bounds": [one.strip() for one in bound.split(",")] if bound else (),
         "reading": Reading(**reading),
         "predictor": options.predictor_choice(predictor, predictor_set),
-        "seed": None if seed < 0 else seed,
+        "seed": options.seed_or_secret(seed),
         "device": device,
         "max_queries": max_queries,
         "workers": workers,

@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from unfooled.settings import number_text
+
 Command = Callable[..., None]
 
 
@@ -112,9 +114,9 @@ def _help(field: Field[Any], kind: Any, commas: bool) -> str:
         more.append(" | ".join(map(str, typing.get_args(kind))))
     low, high = field.metadata.get("at_least"), field.metadata.get("at_most")
     if low is not None and high is not None:
-        more.append(f"{low:g} to {high:g}")
+        more.append(f"{number_text(low)} to {number_text(high)}")
     elif low is not None:
-        more.append(f"at least {low:g}")
+        more.append(f"at least {number_text(low)}")
     if typing.get_origin(kind) is tuple:
         more.append("separated by commas" if commas else "repeatable")
     if field.default not in (None, ()) and kind is not bool:

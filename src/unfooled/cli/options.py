@@ -68,6 +68,15 @@ def kept_in(out: Path | None, name: str | None) -> Path | SetName | None:
     return out if name is None else SetName(name)
 
 
+def seed_or_secret(seed: int) -> int | None:
+    """-1 on the command line is a seed that is drawn in secret: None."""
+    from unfooled.settings import check_seed
+
+    chosen = None if seed == -1 else seed
+    check_seed(chosen)
+    return chosen
+
+
 def predictor_choice(name: str | None, assignments: list[str] | None) -> dict[str, Any]:
     """Which predictor ``--predictor`` and its settings ask for; empty for the run's own."""
     from unfooled.settings import parse_assignments

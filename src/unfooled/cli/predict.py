@@ -90,14 +90,16 @@ def predict(
         check_suffix(out_)
         if file is not None and out_.resolve() == file.resolve():
             raise UsageError(f"--out {out_} is the file to read. Choose another name.")
+    chosen_seed = options.seed_or_secret(seed)
     classifier = with_predictor(
         load(run, device=device, precision="float32" if certified else "auto"),
         options.predictor_choice(predictor, set_),
     )
     if certified:
-        if seed > 0:
+        if chosen_seed:
             raise UsageError("--certified draws a secret seed: leave out --seed.")
-        classifier, seed = certified_mode(classifier, error_rate=error_rate, max_votes=max_votes), -1
+        classifier = certified_mode(classifier, error_rate=error_rate, max_votes=max_votes)
+        chosen_seed = None
     given = _given(classifier, texts, pair, file, text_column, pair_column, encoding)
     tally = Counter[str]()
     with ExitStack() as stack:
@@ -108,9 +110,7 @@ def predict(
         advance = stack.enter_context(_progress(given.total, shown=bool(out_) or not out.is_terminal))
         for group in given.groups:
             first, *second = (list(column) for column in zip(*(own for own, _ in group), strict=True))
-            answers = classifier.predict(
-                first, second[0] if second else None, seed=None if seed < 0 else seed
-            )
+            answers = classifier.predict(first, second[0] if second else None, seed=chosen_seed)
             for (own, cells), answer in zip(group, answers, strict=True):
                 tally[_outcome(answer)] += 1
                 if written is not None:

@@ -12,7 +12,8 @@ from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
 from unfooled.cli.declared import Options, takes
 from unfooled.errors import UsageError
-from unfooled.storage.config import TrainConfig, read_config
+from unfooled.files import read_yaml
+from unfooled.storage.config import TrainConfig
 
 
 @takes(training=Options(TrainConfig, leave_out=["seed"]))
@@ -54,7 +55,7 @@ def sweep(
     from unfooled.cli.benchmark_show import Announcer
     from unfooled.settings import parse_assignments
 
-    values: dict[str, Any] = read_config(config) if config else {}
+    values: dict[str, Any] = read_yaml(config) if config else {}
     folder = out_ or Path(values.pop("out", None) or "runs/sweep")
     typed = parse_grid([*(grid or []), *(axes or [])])
     every = {**_mapping(values.pop("grid", None), "grid"), **typed}
@@ -93,7 +94,7 @@ def _seeds(given: Any) -> list[int]:
     parts = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
     try:
         return [int(part) for part in parts]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(f"--seeds {given}: expected whole numbers, for example --seeds 0,1,2.") from None
 
 

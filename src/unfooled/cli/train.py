@@ -11,8 +11,9 @@ from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json, print_settings
 from unfooled.cli.declared import takes
 from unfooled.errors import UsageError
+from unfooled.files import read_yaml
 from unfooled.records.metric import clean_score
-from unfooled.storage.config import TrainConfig, make_config, read_config
+from unfooled.storage.config import TrainConfig, make_config
 
 
 @takes(training=TrainConfig)
@@ -48,7 +49,7 @@ def train(
         return _list_defences(json_)
     from unfooled.settings import parse_assignments
 
-    values: dict[str, Any] = read_config(config) if config else {}
+    values: dict[str, Any] = read_yaml(config) if config else {}
     folder = out_ or values.pop("out", None)
     if "task" in training:
         values.pop("data", None)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from unfooled.errors import DataError, UsageError, UserError
+from unfooled.parsing import quoted
 from unfooled.records.row_check import RowCheck
 from unfooled.settings import setting
 
@@ -97,6 +98,8 @@ def as_inputs(given: Inputs | Sequence[str] | Tensor | None) -> Inputs:
         )
     if hasattr(given, "is_floating_point"):  # a tensor, told without loading PyTorch
         return Inputs(tensors=given)
+    if not hasattr(given, "__len__") or isinstance(given, Mapping):
+        raise UsageError(f"The inputs are a list of texts, a tensor or Inputs(…), not {quoted(given)}.")
     return Inputs(texts=given)
 
 

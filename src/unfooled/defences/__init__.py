@@ -30,7 +30,7 @@ DEFENCES: Registry[type[Any]] = Registry(
 
 def make_defence(name: str, settings: Mapping[str, object] | None = None) -> Defence:
     """A defence, or several (``a+b``), with settings that are checked by name, type and range."""
-    names = name.split("+")
+    names = name.split("+") if isinstance(name, str) else [name]
     classes = [DEFENCES.choose(one) for one in names]
     given = [settings or {}] if len(names) == 1 else settings_of_parts(names, classes, settings or {})
     parts: list[Defence] = [

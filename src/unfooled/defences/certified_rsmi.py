@@ -23,7 +23,7 @@ from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import CertifiedMasked
 from unfooled.predictors.smoothing import masked_average
 from unfooled.predictors.smoothing.certified_masked import Calibration
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CertifiedRsmi:
     warmup: float = setting(
         0.5, "Share of training over which the noise and M rise from nothing", at_least=0, at_most=1
     )
-    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)
 
     def resolved(self, model: Model) -> CertifiedRsmi:
         as_text(model)  # other models are refused

@@ -17,7 +17,7 @@ from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import FreshNoise, Model, Noise
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors import Predictor, Vote
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 Self = TypeVar("Self", bound="NoiseAugment")
 
@@ -41,7 +41,7 @@ class NoiseAugment:
     warmup: float = setting(
         0.5, "Share of training over which the noise rises from nothing", at_least=0, at_most=1
     )
-    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)
 
     def resolved(self: Self, model: Model) -> Self:
         sigma = default_sigma(model, self.kind) if self.sigma is None else self.sigma

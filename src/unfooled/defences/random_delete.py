@@ -17,10 +17,10 @@ import torch
 
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.defences.versions import Versions
+from unfooled.defences.versions import MOST_VERSIONS, Versions
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors.smoothing import RandomWordDelete, WordAssembler
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class RandomDelete(Versions):
 
     rates: tuple[float, ...] = setting((0.9,), "Share of words deleted (p): one rate, or one per length bin")
     bins: tuple[int, ...] = setting((), "Largest number of words of each length bin but the last")
-    draws: int = setting(2, "Versions of each text per step (m)", at_least=1)
+    draws: int = setting(2, "Versions of each text per step (m)", at_least=1, at_most=MOST_VERSIONS)
     warmup: float = setting(
         0.0, "Share of training over which the deletion rate rises from nothing", at_least=0, at_most=1
     )
-    votes: int = setting(100, "Votes of a prediction (k)", at_least=1)
+    votes: int = setting(100, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)
 
     def resolved(self, model: Model) -> RandomDelete:
         self.predictor(as_text(model)).check(model)

@@ -21,7 +21,7 @@ from unfooled.models import Batch, Encoded, Model, as_text
 from unfooled.predictors import RandomWordMask
 from unfooled.predictors.smoothing import WordAssembler
 from unfooled.predictors.smoothing.word_masking import HIDDEN_HELP, Hidden
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RandomMask(Versions):
         0.3, "Words shown: a share of them (below 1) or their number (1 or more)", at_least=0
     )
     hidden: Hidden = setting("mask-token", HIDDEN_HELP)
-    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)
 
     def resolved(self, model: Model) -> RandomMask:
         self.predictor(as_text(model)).check(model)

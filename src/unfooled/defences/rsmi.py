@@ -24,7 +24,7 @@ from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text
 from unfooled.predictors import Predictor, TwoStep
 from unfooled.predictors.saliency import rank_tokens
 from unfooled.predictors.tally import Output
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 SHORT_TEXT = 64
 """Inputs of at most so many tokens count as short: masking one word of them hides much of what they say."""
@@ -71,7 +71,7 @@ class Rsmi:
     candidates: int | None = setting(
         None, "Most salient tokens to draw masks from (N); 2·M + 1 if not given", at_least=0
     )
-    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
+    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1, at_most=MOST_VOTES)
     embedding_step: float = setting(
         0.0625, "Step along each example's own gradient; the authors' β = 1 at batch 16 is 1/16", at_least=0
     )
@@ -81,8 +81,8 @@ class Rsmi:
         at_least=0,
         at_most=1,
     )
-    first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1)
-    second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1)
+    first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1, at_most=MOST_VOTES)
+    second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1, at_most=MOST_VOTES)
     alpha: float = setting(0.98, "Level of the first stage's test (α)", at_least=0, at_most=1)
     output: Output = setting("vote", "vote or mean-logit")
 

@@ -17,7 +17,7 @@ from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import SubstitutionSets, resampled
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Safer(SubstitutionSets):
     certifies: ClassVar[tuple[str, ...]] = ("synonyms",)
     deployed_as: ClassVar[str] = "safer"
 
-    votes: int = setting(20, "Votes of a prediction (k)", at_least=1)
+    votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)
 
     def resolved(self, model: Model) -> Safer:
         as_text(model)  # other models are refused

@@ -24,12 +24,14 @@ from unfooled.hub.batches import length_sorted_chunks
 from unfooled.models import Encoded, Model
 from unfooled.settings import setting
 
+MOST_VERSIONS = 1000
+
 
 @dataclass(frozen=True)
 class Versions:
     """Settings of a defence that trains on several versions of each text."""
 
-    draws: int = setting(1, "Versions of each text per step (m)", at_least=1)
+    draws: int = setting(1, "Versions of each text per step (m)", at_least=1, at_most=MOST_VERSIONS)
     consistency: float = setting(
         0.0, "Weight of the divergence between the versions' answers (λ)", at_least=0
     )

@@ -6,13 +6,17 @@ several times *slower* than in float32 (docs/performance.md has the figures).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from unfooled.errors import UsageError, UserError
+from unfooled.parsing import quoted
 
 if TYPE_CHECKING:
     import torch
 
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,3})?")
+"""Devices that compute; PyTorch knows others, such as meta, which only pretend to."""
 PRECISIONS = ("auto", "float32", "bf16")
 
 
@@ -20,6 +24,8 @@ def device_named(name: str) -> torch.device:
     """The device called ``name``; ``auto`` is the GPU (or Apple's) if there is one, else the CPU."""
     import torch
 
+    if not _DEVICE.fullmatch(str(name)):
+        raise UsageError(f"device must be auto, cpu, cuda, cuda:1 or mps, got {quoted(name)}.")
     if name == "auto":
         mps = torch.backends.mps.is_available()
         name = "cuda" if torch.cuda.is_available() else "mps" if mps else "cpu"

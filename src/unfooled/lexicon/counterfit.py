@@ -36,7 +36,7 @@ class CounterFitting:
     antonym_distance: float = setting(1.0, "cosine distance antonyms must reach (δ)", at_least=0, at_most=2)
     synonym_distance: float = setting(0.0, "cosine distance synonyms may keep (γ)", at_least=0, at_most=2)
     radius: float = setting(0.2, "cosine distance of neighbours to preserve (ρ)", at_least=0, at_most=2)
-    epochs: int = setting(20, "steps of gradient descent", at_least=1)
+    epochs: int = setting(20, "steps of gradient descent", at_least=1, at_most=10_000)
     removed: int = setting(3, "largest principal components removed first (D)", at_least=0)
 
 

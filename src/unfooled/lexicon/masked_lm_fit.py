@@ -22,7 +22,7 @@ from unfooled.hub.batches import length_sorted_chunks, padded_inputs
 from unfooled.hub.devices import device_named
 from unfooled.hub.pretrained import open_config, open_model, open_tokenizer
 from unfooled.lexicon.masked_lm import logits_at, whole_words
-from unfooled.settings import setting
+from unfooled.settings import LARGEST_SEED, setting
 
 if TYPE_CHECKING:
     import torch
@@ -41,8 +41,13 @@ _WEIGHT_DECAY = 0.01
 class FitSettings:
     """How the masked language model is fitted."""
 
-    epochs: int = setting(2, "passes over the text", at_least=1)
-    seed: int = setting(0, "decides the head's first weights, the order and the masked words", at_least=0)
+    epochs: int = setting(2, "passes over the text", at_least=1, at_most=1000)
+    seed: int = setting(
+        0,
+        "decides the head's first weights, the order and the masked words",
+        at_least=0,
+        at_most=LARGEST_SEED,
+    )
     mask_rate: float = setting(
         0.15, "share of the maskable words that are masked", at_least=0.01, at_most=0.9
     )

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled import assets
-from unfooled.errors import DataError, UsageError
+from unfooled.errors import UsageError
+from unfooled.files import read_json
 from unfooled.lexicon.store import kept
 from unfooled.words.word import WORD, same_in_any_case
 
@@ -184,16 +185,8 @@ def _wordnet() -> dict[str, list[str]]:
 
 
 def _read(path: Path) -> dict[str, list[str]]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read the substitution table {path}: {error}.") from error
-    valid = isinstance(found, dict) and all(
-        isinstance(others, list) and all(isinstance(other, str) for other in others)
-        for others in found.values()
-    )
-    if not valid:
-        raise DataError(f'{path} must hold the synonyms of each word, as {{"good": ["fine", "great"]}}.')
+    remedy = 'It must hold the synonyms of each word, as {"good": ["fine", "great"]}.'
+    found: dict[str, list[str]] = read_json(path, dict[str, list[str]], remedy=remedy)
     return found
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from unfooled.errors import UsageError
 from unfooled.hub.batches import pad
+from unfooled.parsing import quoted
 
 MAX_CHARACTERS = 1_000_000
 """Longer texts are refused: tokenising them would hold the machine for no gain past ``max_length``."""
@@ -172,6 +173,9 @@ def checked_texts(first: Sequence[str], second: Sequence[str] | None = None) -> 
     """(text,) or (text, pair) of each input; lone surrogates, which cannot be tokenised, are replaced."""
     if isinstance(first, str) or isinstance(second, str):
         raise UsageError("predict takes a list of texts: put your text in brackets, predict([text]).")
+    for given in (first, [] if second is None else second):
+        if not (hasattr(given, "__iter__") and hasattr(given, "__len__")):
+            raise UsageError(f"predict takes a list of texts, not {quoted(given)}.")
     columns = {"texts": first} | ({} if second is None else {"pairs": second})
     for name, values in columns.items():
         for index, value in enumerate(values):

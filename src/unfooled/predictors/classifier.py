@@ -23,6 +23,7 @@ from unfooled.records.decision import Decision
 from unfooled.records.metric import ACCURACY, METRICS, Metric
 from unfooled.records.prediction import Prediction
 from unfooled.records.predictions import Predictions
+from unfooled.settings import check_seed
 
 
 class Classifier:
@@ -111,6 +112,7 @@ class Classifier:
 
         ``inputs`` are texts (with ``pairs``, the second texts of pairs), or the rows of a tensor.
         """
+        check_seed(seed, "seed")
         checked = self.checked(inputs, pairs)
         read = self.model.read(checked)
         kept = [number for number, item in enumerate(read) if not isinstance(item, Unreadable)]

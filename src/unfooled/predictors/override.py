@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
+from unfooled.errors import UsageError
+from unfooled.parsing import quoted
 from unfooled.predictors.classifier import Classifier
 from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.registry import PREDICTORS, make_predictor
@@ -36,5 +38,10 @@ def named_settings(choice: PredictorChoice) -> tuple[str | None, dict[str, objec
     """The name, if the choice has one, and the settings that it changes."""
     if choice is None or isinstance(choice, str):
         return choice, {}
+    if not isinstance(choice, Mapping) and not hasattr(choice, "describe"):
+        raise UsageError(f'A predictor is a name or settings such as {{"votes": 50}}, not {quoted(choice)}.')
     settings = dict(choice if isinstance(choice, Mapping) else choice.describe())
-    return settings.pop("name", None), settings
+    name = settings.pop("name", None)
+    if name is not None and not isinstance(name, str):
+        raise UsageError(f"The name of a predictor is text, not {quoted(name)}.")
+    return name, settings

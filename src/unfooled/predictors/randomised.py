@@ -11,7 +11,7 @@ from unfooled.models import EncodedInput, Model, Noise, Site
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import Masking, MaskPlan, check_randomisation, make_plan
 from unfooled.predictors.predictor import Seed
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Randomised:
     sigma: float = setting(0.2, "Noise standard deviation (σ); 0 for none", at_least=0)
     noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
     masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
-    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1)
+    saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1, at_most=MOST_VOTES)
     masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
 
     @property

@@ -27,7 +27,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import argmax, count_votes
 from unfooled.records.decision import Decision
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ class Sequential(Randomised):
     name: ClassVar[str] = "sequential"
 
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
-    max_votes: int = setting(55, "At most so many votes (the paper's k0 + k1)", at_least=1)
+    max_votes: int = setting(
+        55, "At most so many votes (the paper's k0 + k1)", at_least=1, at_most=MOST_VOTES
+    )
     error_rate: float = setting(
         0.05,
         "Probability that a decided answer is not the most probable class (ε)",

@@ -22,7 +22,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import Output, abstains, argmax, count_votes, scores_of
 from unfooled.records.decision import Decision
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 Logits = list[list[float]]
 
@@ -34,8 +34,8 @@ class TwoStep(Randomised):
     name: ClassVar[str] = "two-step"
 
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
-    first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1)
-    second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1)
+    first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1, at_most=MOST_VOTES)
+    second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1, at_most=MOST_VOTES)
     alpha: float = setting(
         0.98, "The first vote stands if its binomial CDF exceeds this (α)", at_least=0, at_most=1
     )

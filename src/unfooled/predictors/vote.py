@@ -19,7 +19,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import Output, abstains, argmax, count_votes, scores_of
 from unfooled.records.decision import Decision
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Vote(Randomised):
     """k forwards, majority vote or mean logit."""
 
     name: ClassVar[str] = "vote"
-    votes: int = setting(5, "Votes (k)", at_least=1)
+    votes: int = setting(5, "Votes (k)", at_least=1, at_most=MOST_VOTES)
     output: Output = setting("vote", "vote or mean-logit")
     kind: NoiseKind = setting(
         "gaussian", "Noise: gaussian (σ its standard deviation) or laplace (σ its scale)"

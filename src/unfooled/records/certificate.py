@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from typing import Final, Literal
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.metric import ACCURACY, Metric
+from unfooled.settings import build
 
 COUNTED = ("words", "edits")
 """Units of radii that count changes."""
-CERTIFIED = "certified"
-
-
-ABSTAINED = "abstained"
-
-
-REFUSED = "refused"
+CERTIFIED: Final = "certified"
+ABSTAINED: Final = "abstained"
+REFUSED: Final = "refused"
 
 
 @dataclass(frozen=True)
@@ -23,8 +21,7 @@ class Certificate:
     """The result for one input."""
 
     row: int
-    status: str
-    """certified, abstained, or refused."""
+    status: Literal["certified", "abstained", "refused"]
     threat: str
     label: str | None = None
     """The certified answer; None if there is none."""
@@ -77,11 +74,8 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, saved: JsonMapping) -> Certificate:
-        """As written by :meth:`to_dict`, also through JSON."""
-        values = dict(saved)
-        values["texts"] = tuple(values["texts"])
-        values["antonym_examples"] = tuple((a, b) for a, b in values["antonym_examples"])
-        return cls(**values)
+        """As written by :meth:`to_dict`, also through JSON; what has another shape is refused by name."""
+        return build(cls, saved, owner="the certificate", noun="key")
 
     def with_truth(self, truth: str, metric: Metric = ACCURACY) -> Certificate:
         correct = metric.right(self.label, truth) if self.status != REFUSED else None

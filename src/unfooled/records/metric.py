@@ -8,10 +8,10 @@ and truths, such as spans of text, and scores in between. Other packages add met
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
-from unfooled.files import JsonMapping
+from unfooled.files import TRAIN_AGAIN, in_shape
 from unfooled.registry import Registry
 
 Truth = Hashable
@@ -48,8 +48,10 @@ class CleanScore:
     high: float
 
 
-def clean_score(split: JsonMapping) -> CleanScore:
+def clean_score(split: Mapping[str, object], where: str = "metrics.json") -> CleanScore:
     """The score among the measurements of a split, as ``metrics.json`` has them."""
     metric = str(split.get("metric", ACCURACY.name))
-    low, high = (float(bound) for bound in split[f"{metric}_interval"])
-    return CleanScore(metric, float(split[metric]), low, high)
+    value = in_shape(split.get(metric), float, f"{where}: {metric}", remedy=TRAIN_AGAIN)
+    between = f"{metric}_interval"
+    low, high = in_shape(split.get(between), tuple[float, float], f"{where}: {between}", remedy=TRAIN_AGAIN)
+    return CleanScore(metric, value, low, high)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from unfooled.files import JsonMapping, JsonObject
+from unfooled.settings import build
 from unfooled.words.document import Change
 
 Status = Literal["success", "failed", "skipped", "not-attackable", "refused", "error"]
@@ -73,8 +74,5 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, values: JsonMapping) -> Outcome:
-        data = dict(values)
-        data["changes"] = tuple(Change(**change) for change in data["changes"])
-        for name in ("original", "first_scores", "perturbed", "scores"):
-            data[name] = None if data[name] is None else tuple(data[name])
-        return cls(**data)
+        """As written by :meth:`to_dict`, also through JSON; what has another shape is refused by name."""
+        return build(cls, values, owner="the outcome", noun="key")

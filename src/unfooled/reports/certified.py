@@ -74,6 +74,8 @@ def truth_known(found: Sequence[Certified]) -> str:
     return "some" if len(known) == 2 else "all" if True in known else "none"
 
 
+MOST_COUNTED = 10_000
+"""Changes of words up to which a curve is drawn."""
 RIGHT = {"all": "right and certified", "some": "right (if that is known) and certified", "none": "certified"}
 """What certified answers are called, by :func:`truth_known`."""
 
@@ -126,5 +128,5 @@ def grid(found: Sequence[Certified], bound: str | None = None, points: int = 41)
     ]
     largest = max((radius for radius in every if math.isfinite(radius)), default=0.0)
     if all(each.summary["unit"] in COUNTED for each in found):
-        return [float(number) for number in range(int(largest) + 2)]
+        return [float(number) for number in range(min(int(largest), MOST_COUNTED) + 2)]
     return [0.0] if largest <= 0 else [largest * number / (points - 1) for number in range(points)]

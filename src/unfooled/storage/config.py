@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
-from unfooled.settings import build, setting
+from unfooled.settings import LARGEST_SEED, MOST_AT_ONCE, build, setting
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,10 @@ class TrainConfig:
     defence: str = setting("standard", "Defence, or several as a+b, see `unfooled train --list-defences`")
     settings: dict[str, Any] = setting(dict, "Settings of the defence")
     encoder: str = setting("minilm", "Asset name, folder or hub id of a Hugging Face encoder")
-    layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1)
-    epochs: float = setting(2.0, "Passes over the training data", at_least=0.001)
+    layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1, at_most=1000)
+    epochs: float = setting(2.0, "Passes over the training data", at_least=0.001, at_most=10_000)
     lr: float | None = setting(None, "Peak learning rate; the defence's default if not given", at_least=0)
-    batch_size: int = setting(32, "Examples per step", at_least=1)
+    batch_size: int = setting(32, "Examples per step", at_least=1, at_most=MOST_AT_ONCE)
     max_length: int | None = setting(
         None, "Tokens read of each text; the task's default if not given", at_least=4
     )
@@ -60,7 +59,12 @@ class TrainConfig:
     keep_test: bool | None = setting(
         None, "Keep the test rows in the run folder; if not given, those of data files under 5 MB are kept"
     )
-    seed: int = setting(0, "Seed of the split, the order, the initial head and the noise")
+    seed: int = setting(
+        0,
+        "Seed of the split, the order, the initial head and the noise",
+        at_least=0,
+        at_most=LARGEST_SEED,
+    )
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
     precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")
 
@@ -97,24 +101,3 @@ class TrainConfig:
 def make_config(values: Mapping[str, Any]) -> TrainConfig:
     """A configuration from names and values; unknown names and wrong types are refused by name."""
     return build(TrainConfig, values, owner="the training configuration")
-
-
-def read_config(path: str | Path) -> dict[str, Any]:
-    """The names and values of a YAML file."""
-    import yaml
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"Cannot read the configuration {path}: {error.strerror}.") from error
-    try:
-        values = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-13-01
-        raise UsageError(f"{path} is not valid YAML: {error}") from error
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise UsageError(
-            f"{path} must hold names and values (task: movie-reviews), not a {type(values).__name__}."
-        )
-    return values

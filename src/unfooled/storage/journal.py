@@ -21,6 +21,7 @@ from typing import Any
 
 from unfooled.errors import UserError
 from unfooled.files import cannot_write
+from unfooled.parsing import parse_json
 
 TEMPORARY = Path("a temporary journal")
 """A journal that is gone when nobody uses it any more; SQLite moves it to a temporary file as it grows."""
@@ -28,6 +29,7 @@ _LOG = 2**16
 """Bytes that SQLite needs for the log and its index before anything is written."""
 Key = tuple[str, int]
 """Fingerprint of the conditions, and a number."""
+JOURNAL_REMEDY = "The journal is damaged: copy the folder again, or choose another --out to measure again."
 
 
 def fingerprint(conditions: Mapping[str, Any]) -> str:
@@ -60,14 +62,16 @@ class Journal:
         rows = self._connection.execute(
             f"SELECT number, result FROM {self.table} WHERE conditions = ?", (conditions,)
         )
-        return {number: json.loads(result) for number, result in rows if below is None or number < below}
+        return {
+            number: self._parsed(result, number) for number, result in rows if below is None or number < below
+        }
 
     def get(self, conditions: str, number: int) -> Any | None:
         """One result, or None."""
         row = self._connection.execute(
             f"SELECT result FROM {self.table} WHERE conditions = ? AND number = ?", (conditions, number)
         ).fetchone()
-        return None if row is None else json.loads(row[0])
+        return None if row is None else self._parsed(row[0], number)
 
     def add(self, conditions: str, number: int, result: Any, *, replace: bool = False) -> None:
         """Keep a result in one transaction; the one that is there already stays, unless ``replace``."""
@@ -120,7 +124,7 @@ class Journal:
             (name,),
         )
         for place, result in rows:
-            yield place, None if result is None else json.loads(result)
+            yield place, None if result is None else self._parsed(result, place)
 
     def report_list(self, name: str) -> int:
         """Mark what is there now as reported, for :meth:`reported`; gives its number."""
@@ -141,8 +145,14 @@ class Journal:
             " WHERE list = ? AND reported ORDER BY place LIMIT ? OFFSET ?",
             (name, count, start),
         )
-        for (result,) in rows:
-            yield json.loads(result)
+        for place, (result,) in enumerate(rows, start=start):
+            yield self._parsed(result, place)
+
+    def _parsed(self, result: Any, number: int) -> Any:
+        name = f"{self.path}: result {number}"
+        if not isinstance(result, str):
+            raise UserError(f"{name} is not text. {JOURNAL_REMEDY}")
+        return parse_json(result, name, remedy=JOURNAL_REMEDY)
 
 
 @contextmanager
@@ -163,13 +173,13 @@ def open_journal(path: Path, table: str) -> Iterator[Journal]:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         yield Journal(connection, path, table)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: SQLite's own message is damaged
         raise _cannot_use(path, error) from error
     finally:
         connection.close()
 
 
-def _cannot_use(path: Path, error: OSError | sqlite3.Error) -> UserError:
+def _cannot_use(path: Path, error: OSError | sqlite3.Error | UnicodeError) -> UserError:
     """What is wrong: the disk, which SQLite tells in words, or the file."""
     if isinstance(error, OSError):
         return cannot_write(path, error)
@@ -195,7 +205,7 @@ def read_journal(path: Path, table: str) -> Iterator[Journal]:
             yield Journal(connection, path, table, read_only=True)
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: SQLite's own message is damaged
         raise UserError(
             f"The journal {path} cannot be read: {error}. Copy the folder again, or run the work again."
         ) from error

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonMapping
-from unfooled.storage.journal import TEMPORARY, Journal, read_journal
+from unfooled.settings import checked
+from unfooled.storage.journal import JOURNAL_REMEDY, TEMPORARY, Journal, read_journal
 
 R = TypeVar("R")
 JOURNAL = "journal.sqlite"
@@ -69,11 +70,20 @@ class Kept(Sequence[R], Generic[R]):
 
     def _read(self, start: int, count: int) -> Iterator[R]:
         with self._opened() as journal:
-            for record in journal.reported(self._name, start, count):
-                yield self._decode(record)
+            for place, record in enumerate(journal.reported(self._name, start, count), start=start):
+                yield decoded(self._decode, record, self._path, place)
 
     def _opened(self) -> AbstractContextManager[Journal]:
         return read_journal(self._path, self._table) if self._journal is None else nullcontext(self._journal)
+
+
+def decoded(decode: Callable[[JsonMapping], R], record: Any, path: Path, place: int) -> R:
+    """The record as what it was written from; a damaged one is told with the journal and its place."""
+    where = f"{path}: result {place}"
+    try:
+        return decode(checked(record, dict[str, Any], where))
+    except UsageError as error:
+        raise UserError(f"{where}: {error} {JOURNAL_REMEDY}") from error
 
 
 def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, object]], R]) -> Kept[R]:
@@ -87,7 +97,8 @@ def kept_records(journal: Journal, name: str, decode: Callable[[Mapping[str, obj
 def read_kept(path: Path, table: str, about: JsonMapping, decode: Callable[[JsonMapping], R]) -> Kept[R]:
     """The records of a saved report; ``about`` is what :meth:`Kept.where` said of them."""
     with read_journal(path, table) as journal:
-        there = sum(1 for _ in map(decode, journal.reported(about["list"])))  # damaged ones are found now
+        every = enumerate(journal.reported(about["list"]))
+        there = sum(1 for place, one in every if decoded(decode, one, path, place))  # damage is found now
     if there < about["records"]:
         raise UserError(
             f"{path} lacks {about['records'] - there} records of the report beside it. Run the work again."

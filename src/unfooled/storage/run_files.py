@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from unfooled.errors import UserError
+from unfooled.files import TRAIN_AGAIN, JsonMapping, in_shape, read_json, read_text
+from unfooled.parsing import parse_json
 from unfooled.records.metric import clean_score
+from unfooled.records.shapes import DataShape, MarkerShape, MetricsShape, PredictionLine
 from unfooled.records.trained_run import Points, Run, Sample
 
 
@@ -35,40 +37,28 @@ def read_run(path: str | Path) -> Run:
             f"{folder} has no metrics.json: its classifier was saved without being measured. Make a run "
             "with `unfooled train`."
         )
-    run: Run = _parsed(folder / "metrics.json", lambda text: _measured(folder, json.loads(text)))
-    run = _parsed(folder / "unfooled.json", lambda text: _described(run, json.loads(text)))
+    run = _measured(folder, read_json(folder / "metrics.json", MetricsShape, remedy=TRAIN_AGAIN))
+    run = _described(run, read_json(folder / "unfooled.json", MarkerShape, remedy=TRAIN_AGAIN))
     if (folder / "config.yaml").is_file():
-        run = replace(run, config_text=_parsed(folder / "config.yaml", str))
+        run = replace(run, config_text=read_text(folder / "config.yaml"))
     if (folder / "history.json").is_file():
-        run = _parsed(folder / "history.json", lambda text: _with_curves(run, json.loads(text)))
+        history = read_json(folder / "history.json", list[dict[str, Any]], remedy=TRAIN_AGAIN)
+        run = _with_curves(run, history, str(folder / "history.json"))
     if (folder / "predictions.jsonl").is_file():
-        run = replace(run, samples=_parsed(folder / "predictions.jsonl", _samples))
+        run = replace(run, samples=tuple(_samples(folder / "predictions.jsonl")))
     return run
 
 
-def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        if path.suffix == ".jsonl":
-            remedy = "Write it anew with `unfooled predict --json`."
-        else:
-            remedy = "Copy the folder again, or train again with --overwrite."
-        raise UserError(f"{path} is damaged ({reason}). {remedy}") from error
-
-
-def _measured(folder: Path, metrics: Any) -> Run:
-    test, training = metrics["test"], metrics["train"]
-    confusion = tuple(tuple(int(count) for count in row) for row in test["confusion"])
-    labels = tuple(str(label) for label in test["labels"])
+def _measured(folder: Path, metrics: MetricsShape) -> Run:
+    file, test, training = folder / "metrics.json", metrics["test"], metrics["train"]
+    labels, confusion, examples = tuple(test["labels"]), test["confusion"], test["examples"]
     if not labels or len(confusion) != len(labels) or any(len(row) != len(labels) for row in confusion):
-        raise ValueError("the confusion matrix does not fit the labels")
-    score, examples = clean_score(test), int(test["examples"])
+        raise UserError(f"{file}: test: the confusion matrix does not fit the labels. {TRAIN_AGAIN}")
+    score = clean_score(test, f"{file}: test")
     if examples < 1 or not 0 <= score.low <= score.value <= score.high <= 1:
-        raise ValueError(f"{score.metric}, interval and number of examples do not fit together")
+        raise UserError(
+            f"{file}: test: {score.metric}, interval and examples do not fit together. {TRAIN_AGAIN}"
+        )
     return Run(
         name=folder.resolve().name,
         folder=str(folder),
@@ -77,31 +67,30 @@ def _measured(folder: Path, metrics: Any) -> Run:
         accuracy=score.value,
         low=score.low,
         high=score.high,
-        macro_f1=float(test["macro_f1"]),
-        abstained=int(test.get("abstained", 0)),
-        confusion=confusion,
-        forwards=float(test["forwards_per_example"]),
-        train_seconds=float(training["seconds"]),
-        train_examples=int(training["examples"]),
-        resumed=bool(training.get("resumed")),
-        versions={str(name): str(value) for name, value in metrics["versions"].items()},
-        warnings=tuple(str(told) for told in metrics.get("warnings", ())),
-        seconds=None if test.get("seconds") is None else float(test["seconds"]),
+        macro_f1=test["macro_f1"],
+        abstained=test.get("abstained", 0),
+        confusion=tuple(tuple(row) for row in confusion),
+        forwards=test["forwards_per_example"],
+        train_seconds=training["seconds"],
+        train_examples=training["examples"],
+        resumed=training.get("resumed", False),
+        versions=metrics["versions"],
+        warnings=tuple(metrics.get("warnings", ())),
+        seconds=test.get("seconds"),
         rows=_rows(metrics.get("data")),
     )
 
 
-def _rows(data: Any) -> tuple[tuple[str, int], ...]:
+def _rows(data: DataShape | None) -> tuple[tuple[str, int], ...]:
     if data is None:
         return ()
     left_out = {f"left out: {reason}": count for reason, count in data["dropped"].items()}
-    found = {name: data[name] for name in ("train", "dev", "test")} | left_out
-    return tuple((name, int(count)) for name, count in found.items())
+    return (("train", data["train"]), ("dev", data["dev"]), ("test", data["test"]), *left_out.items())
 
 
-def _described(run: Run, marker: Any) -> Run:
+def _described(run: Run, marker: MarkerShape) -> Run:
     defence, predictor = marker["defence"], dict(marker["predictor"])
-    settings = {
+    settings: dict[str, Any] = {
         "defence": defence["name"],
         **defence["settings"],
         "predictor": predictor.pop("name"),
@@ -112,52 +101,58 @@ def _described(run: Run, marker: Any) -> Run:
     return replace(
         run,
         task=task,
-        defence=str(defence["name"]),
+        defence=defence["name"],
         predictor=dict(marker["predictor"]),
         deployed=tuple(settings.items()),
-        weights=str(marker.get("weights", "")),
-        weight_files=tuple((str(name), str(value)) for name, value in marker.get("files", {}).items()),
+        weights=marker.get("weights", ""),
+        weight_files=tuple(marker.get("files", {}).items()),
     )
 
 
-def _with_curves(run: Run, history: Any) -> Run:
+def _with_curves(run: Run, history: Sequence[JsonMapping], file: str) -> Run:
     def curve(name: str) -> Points:
-        return tuple((float(row["epoch"]), float(row[name])) for row in history if name in row)
+        rows = [(number, row) for number, row in enumerate(history) if name in row]
+        where = f"{file}: [{{}}]: {{}}".format
+        return tuple(
+            (
+                in_shape(row.get("epoch"), float, where(number, "epoch"), remedy=TRAIN_AGAIN),
+                in_shape(row[name], float, where(number, name), remedy=TRAIN_AGAIN),
+            )
+            for number, row in rows
+        )
 
     scores = [name for row in history for name in row if name.startswith("eval_")]
     return replace(run, losses=curve("loss"), dev=curve(scores[0]) if scores else ())
 
 
-def _samples(text: str) -> tuple[Sample, ...]:
-    samples = []
-    for number, line in enumerate(text.split("\n"), start=1):
+def _samples(path: Path) -> Iterator[Sample]:
+    remedy = "Write the file anew with `unfooled predict --json`."
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            try:
-                samples.append(_sample(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-                raise ValueError(f"line {number}: {reason}") from error
-    return tuple(samples)
+            where = f"{path}, line {number}"
+            yield _sample(
+                in_shape(parse_json(line, where, remedy=remedy), PredictionLine, where, remedy=remedy)
+            )
 
 
-def _sample(row: Any) -> Sample:
-    def name(key: str) -> str | None:
-        return None if row.get(key) is None else str(row[key])
-
-    text, pair = str(row["text"]), name("pair")
+def _sample(row: PredictionLine) -> Sample:
+    text, pair = row["text"], row.get("pair")
     lengths = (len(text), len(pair or ""))
-    spans = sorted((int(which), int(start), int(end)) for which, start, end in row.get("masked_spans", ()))
     return Sample(
         text=text,
         pair=pair,
-        truth=name("truth"),
-        source=name("source") or "",
-        label=None if row["label"] is None else str(row["label"]),
-        leader=name("leader"),
-        scores={str(label): float(score) for label, score in row.get("scores", {}).items()},
-        votes=tuple({str(k): int(n) for k, n in stage.items()} for stage in row.get("votes", ())),
-        forwards=int(row.get("forwards", 0)),
-        masked=tuple(s for s in spans if s[0] in (0, 1) and 0 <= s[1] < s[2] <= lengths[s[0]]),
-        truncated=bool(row.get("truncated")),
-        refused=name("refused") or "",
+        truth=row.get("truth"),
+        source=row.get("source") or "",
+        label=row["label"],
+        leader=row.get("leader"),
+        scores=row.get("scores", {}),
+        votes=tuple(row.get("votes", ())),
+        forwards=row.get("forwards", 0),
+        masked=tuple(
+            (span[0], span[1], span[2])
+            for span in sorted(row.get("masked_spans", ()))
+            if span[0] in (0, 1) and 0 <= span[1] < span[2] <= lengths[span[0]]
+        ),
+        truncated=row.get("truncated", False),
+        refused=row.get("refused") or "",
     )

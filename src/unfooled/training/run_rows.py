@@ -16,8 +16,9 @@ from unfooled.data.fingerprints import SPLITS, RowFingerprints
 from unfooled.data.rows import Rows
 from unfooled.data.split import TaskData
 from unfooled.errors import UserError
-from unfooled.files import JsonMapping, read_json, write_json, write_text
-from unfooled.storage.config import TrainConfig, make_config, read_config
+from unfooled.files import TRAIN_AGAIN, JsonMapping, read_json, read_yaml, write_json, write_text
+from unfooled.records.shapes import RowsShape
+from unfooled.storage.config import TrainConfig, make_config
 
 FORMAT = 1
 ROWS, TEST, CONFIG = "rows.json", "test.jsonl", "config.yaml"
@@ -84,7 +85,7 @@ def kept_test(run: Path, labels: tuple[str, ...]) -> Rows | None:
 
 def run_config(run: Path) -> TrainConfig:
     """The configuration of a run, with its data files where they are now."""
-    config = make_config(read_config(run / CONFIG))
+    config = make_config(read_yaml(run / CONFIG))
     saved = _saved(run) or {}
     places = saved.get("files", {})
     found = {name: _found(run, given, places.get(name)) for name, given in _files(config).items()}
@@ -122,12 +123,8 @@ def _found(run: Path, given: str, place: str | None) -> str:
 def _saved(run: Path) -> JsonMapping | None:
     if not (run / ROWS).is_file():
         return None
-    saved = read_json(run / ROWS)
-    if (
-        not isinstance(saved, dict)
-        or saved.get("format") != FORMAT
-        or not isinstance(saved.get("files"), dict)
-    ):
+    saved: JsonMapping = read_json(run / ROWS, RowsShape, remedy=TRAIN_AGAIN)
+    if saved["format"] != FORMAT:
         raise _damaged(run, "it has another format")
     return saved
 

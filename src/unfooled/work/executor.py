@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from unfooled.errors import UsageError
+from unfooled.settings import check_whole
 from unfooled.storage.result_sets import rehearsal
+
+MOST_WORKERS = 256
 
 Piece = tuple[int, Any]
 """An input with its place in the job, or a finished record with the place of its input."""
@@ -69,8 +72,7 @@ class Inline:
 
 def make_executor(workers: int | None = None, ray: str | None = None) -> Executor:
     """Ray actors if ``ray`` names a cluster (or ``local``), else as many processes as asked for."""
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers must be at least 1, got {workers}.")
+    check_whole("--workers", workers, at_most=MOST_WORKERS)
     if rehearsal() is not None:
         from unfooled.work.rehearsal import Rehearser
 

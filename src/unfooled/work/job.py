@@ -17,7 +17,7 @@ from typing import Generic, Protocol, TypeVar
 from unfooled.errors import QueriesSpent, UserError
 from unfooled.files import JsonMapping
 from unfooled.storage.journal import TEMPORARY, Journal, Key
-from unfooled.storage.kept import Kept, kept_records
+from unfooled.storage.kept import Kept, decoded, kept_records
 from unfooled.work.executor import Executor, Piece, Spec
 
 ItemT = TypeVar("ItemT")
@@ -97,7 +97,7 @@ class Job(Generic[ItemT]):
             reused = number
 
         try:
-            self._work(listed, journal, executor, spec, take, tell, count)
+            self._work(listed, journal, executor, spec, decode, take, tell, count)
         except QueriesSpent:
             found = records()
             if not len(found):
@@ -116,6 +116,7 @@ class Job(Generic[ItemT]):
         journal: Journal,
         executor: Executor,
         spec: Spec,
+        decode: Callable[[Record], object],
         take: Callable[[Record], None],
         tell: Callable[[], None],
         count_reused: Callable[[int], None],
@@ -124,6 +125,8 @@ class Job(Generic[ItemT]):
             journal.add(*key, settled)
         left, broken = array("q"), set()
         for place, kept in journal.read_list(listed):
+            if kept is not None:
+                decoded(decode, kept, journal.path, place)  # a damaged one is refused before any work
             if kept is None:
                 left.append(place)
             elif place < len(self.items) and self.again(kept):

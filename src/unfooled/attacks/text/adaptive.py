@@ -21,7 +21,7 @@ from unfooled.attacks.attempt import Attempt, Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.parts.candidates import Neighbours, content_words
 from unfooled.attacks.parts.constraints import KeepsMeaning
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 from unfooled.words.document import Document
 
 Replacement = tuple[int, str]
@@ -47,8 +47,8 @@ class Adaptive(Neighbours, KeepsMeaning):
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")
 
-    draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1)
-    tried: int = setting(16, "Substitutions measured at a time", at_least=1)
+    draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1, at_most=MOST_VOTES)
+    tried: int = setting(16, "Substitutions measured at a time", at_least=1, at_most=MOST_VOTES)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:

@@ -189,7 +189,7 @@ class HttpVictim:
         """The scores in an answer, named classes put in order."""
         try:
             found = json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise VictimUnavailable(
                 f"{self.address} did not answer with JSON but with {content[:80]!r}. Check the address."
             ) from error

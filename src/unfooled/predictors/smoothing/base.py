@@ -16,7 +16,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
 from unfooled.predictors.tally import abstains, argmax
 from unfooled.records.decision import Decision
-from unfooled.settings import setting
+from unfooled.settings import MOST_VOTES, setting
 
 
 class Transformation(Protocol):
@@ -36,7 +36,7 @@ class SmoothedVote(ABC):
     draws: ClassVar[str] = "random versions of the input"
     """What is voted over, in words."""
 
-    votes: int = setting(20, "Votes (k)", at_least=1)
+    votes: int = setting(20, "Votes (k)", at_least=1, at_most=MOST_VOTES)
     abstain_below: float = setting(0.0, "Abstain if the leading score is below this", at_least=0, at_most=1)
     abstain_error_rate: float | None = setting(
         None, "Abstain unless the leader is significant at this error rate", at_least=0, at_most=1

@@ -129,7 +129,7 @@ def _attacked(attack: Attack, outcome: Outcome) -> Line:
 
 
 def _proved(found: Certified, certificate: Certificate) -> Line:
-    outcome = certificate.status
+    outcome: str = certificate.status
     if outcome == "certified" and certificate.correct is not True:
         outcome = "certified-unknown" if certificate.correct is None else "certified-wrong"
     record: Line = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
+from unfooled.errors import UsageError
 from unfooled.files import JsonObject
+from unfooled.parsing import parse_yaml
 from unfooled.records.evidence import Evidence, ModelEvidence, NamedResult
 from unfooled.records.row_check import row_notes
 from unfooled.reports import tables
@@ -54,8 +54,8 @@ def _without_seed(text: str) -> str:
 
 def _config(text: str) -> JsonObject:
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError:
+        found = parse_yaml(text, "config.yaml")
+    except UsageError:
         return {}
     return found if isinstance(found, dict) else {}
 
