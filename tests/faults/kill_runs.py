@@ -1,9 +1,9 @@
 """``python kill_runs.py JSON``: work that is killed at random moments and run again until it is done.
 
-The JSON has the ``folder``, the settings ``train``, the number of ``texts`` that are attacked and certified,
-how many ``kills`` each kind of work gets, and the ``seed`` of the moments. Every process is forked before any
-pass of a model. ``results.json`` says, by kind of work, what an ``undisturbed`` run and each ``disturbed``
-one ended with, and how many ``kills`` there were.
+The JSON has the ``folder``, the settings ``train``, the ``kinds`` of work, the number of ``texts`` that are
+attacked and certified, how many ``kills`` each kind gets, and the ``seed`` of the moments. Every process is
+forked before any pass of a model. ``results.json`` says, by kind of work, what an ``undisturbed`` run and
+each ``disturbed`` one ended with, and how many ``kills`` there were.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def main() -> None:
     torch.set_num_threads(1)
     toy_defence.register()
     every = kinds(job, Path(job["folder"]) / "train" / "undisturbed")
-    results = {kind: disturb(kind, *how, job) for kind, how in every.items()}
+    results = {kind: disturb(kind, *every[kind], job) for kind in job["kinds"]}
     (Path(job["folder"]) / "results.json").write_text(json.dumps(results), encoding="utf-8")
 
 

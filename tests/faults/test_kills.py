@@ -13,7 +13,8 @@ import pytest
 import child_processes
 from tiny_runs import write_inputs
 
-KINDS = 5
+KINDS = ["train", "attack", "certify"]
+MORE = ["train, own data per epoch", "train, stops early"]
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,8 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """By kind of work, what undisturbed and disturbed runs ended with."""
     folder = tmp_path_factory.mktemp("kills")
     train = write_inputs(folder) | {"lr": 3e-3, "epochs": 2.0, "limit": 96, "limit_dev": 8, "limit_test": 16}
-    kills, texts = request.param
-    job = {"folder": str(folder), "kills": kills, "texts": texts, "seed": 0}
+    kinds, kills, texts = request.param
+    job = {"folder": str(folder), "kinds": kinds, "kills": kills, "texts": texts, "seed": 0}
     job["train"] = train | {"checkpoint_every": 2}
     script = Path(__file__).with_name("kill_runs.py")
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
@@ -32,7 +33,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()[-4000:]
     found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    assert len(found) == KINDS
+    assert list(found) == kinds
     for kind, one in found.items():
         written, ended = one["while writing a checkpoint"], len(one["disturbed"])
         print(f"{kind}: {one['kills']} kills, {written} while a checkpoint was written; {ended} runs ended")
@@ -42,9 +43,11 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize(
     "results",
-    [pytest.param((1, 3), marks=pytest.mark.full), pytest.param((20, 12), marks=pytest.mark.slow)],
+    [
+        pytest.param((KINDS, 2, 3), marks=pytest.mark.full, id="6 kills"),
+        pytest.param((KINDS + MORE, 20, 12), marks=pytest.mark.slow, id="100 kills"),
+    ],
     indirect=True,
-    ids=["5 kills", "100 kills"],
 )
 def test_killed_at_random_moments_work_ends_like_an_undisturbed_run(results: dict[str, Any]) -> None:
     for kind, one in results.items():
