@@ -62,7 +62,7 @@ def cannot_write(path: Path, error: BaseException) -> UserError:
     """The message for files that cannot be written at ``path``, a file or a folder: why, and what to do."""
     number = write_error(error)
     reason = os.strerror(number) if number else str(error)
-    folder = next((one for one in (path, *path.parents) if one.is_dir()), path.parent)
+    folder = writable(next((one for one in (path, *path.parents) if one.is_dir()), path.parent))
     if number in _FULL:
         remedy = f"Make room on the disk of {folder}, or choose a folder on another disk"
     elif number in _CLOSED:
@@ -73,7 +73,7 @@ def cannot_write(path: Path, error: BaseException) -> UserError:
         remedy = "A file stands where a folder is needed: choose another folder"
     else:
         remedy = "Choose another folder"
-    return UserError(f"Cannot write {path}: {reason}. {remedy}, then run the same command again.")
+    return UserError(f"Cannot write {writable(path)}: {reason}. {remedy}, then run the same command again.")
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from commands import Shown, unfooled
 from tiny_plans import write_plan_inputs
 
 ROOM = "40m"
-TOO_SMALL = {"train": "150k", "attack": "24k", "certify": "24k", "report": "24k", "benchmark": "24k"}
+TOO_SMALL = {"train": "150k", "attack": "24k", "certify": "24k", "predict": "8k", "report": "24k"}
+TOO_SMALL |= {"benchmark": "24k"}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,13 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     own = plan["train"] | {name: value for name, value in plan["tasks"][0].items() if name != "name"}
     (folder / "train.yaml").write_text(yaml.safe_dump(own))
     uf.train(folder / "run", defence="random-mask", **own)
-    return {"plan": folder / "plan.yaml", "train": folder / "train.yaml", "run": folder / "run"}
+    (folder / "texts.csv").write_text("review\n" + "the film is fine\n" * 200)
+    return {
+        "texts": folder / "texts.csv",
+        "plan": folder / "plan.yaml",
+        "train": folder / "train.yaml",
+        "run": folder / "run",
+    }
 
 
 def called(command: str, inputs: dict[str, Any], disk: Path) -> Shown:
@@ -59,6 +66,7 @@ def called(command: str, inputs: dict[str, Any], disk: Path) -> Shown:
             disk / "out",
         ],
         "report": [inputs["run"], "--out", disk / "out/report.html"],
+        "predict": [inputs["run"], "--file", inputs["texts"], "--out", disk / "out/answers.csv"],
         "benchmark": [inputs["plan"], "--out", disk / "out"],
     }
     return unfooled(command, *arguments[command])

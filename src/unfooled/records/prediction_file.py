@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from unfooled.errors import UsageError, UserError
-from unfooled.files import writable
+from unfooled.errors import UsageError
+from unfooled.files import cannot_write, writable
 from unfooled.records.prediction import Prediction
 from unfooled.untrusted import csv_line
 
@@ -65,11 +65,10 @@ def prediction_file(path: Path, columns: Sequence[str], labels: Sequence[str]) -
             yield PredictionFile(file, csv=path.suffix.lower() == ".csv", columns=columns, labels=labels)
         os.replace(beside, path)
     except OSError as error:
-        raise UserError(
-            f"Cannot write {writable(path)}: {error.strerror}. Choose another place with --out, or make room."
-        ) from error
+        raise cannot_write(path, error) from error
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # a protected disk refuses even to remove what is not there
+            beside.unlink(missing_ok=True)
 
 
 def check_suffix(path: Path) -> None:
