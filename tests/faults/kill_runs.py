@@ -95,8 +95,8 @@ def kinds(job: dict[str, Any], run: Path) -> dict[str, tuple[Work, Callable[[Pat
         uf.attack(run, recipe=recipe, limit=job["texts"], tools=tools, in_flight=3, device="cpu", out=out)
 
     def certify(out: Path) -> None:
-        sampling = uf.Sampling(n0=10, n=300)
-        uf.certify(run, threat="words", limit=job["texts"], sampling=sampling, device="cpu", out=out)
+        how = {"sampling": uf.Sampling(n0=10, n=300), "reading": uf.Reading(antonyms=False)}
+        uf.certify(run, threat="words", limit=job["texts"], device="cpu", out=out, **how)
 
     return {
         "train": (train("random-mask", epochs=1.5, checkpoint_every=3), trained),
