@@ -188,7 +188,8 @@ def test_options_of_victims_are_refused_for_runs_and_secrets_are_not_recorded(
     assert command(monkeypatch, "certify", *BASE, "--max-queries", 5) == 2
     assert "max_queries is for a victim" in capsys.readouterr().err
     (folder / "victim.py").write_text(VICTIM)
-    base = ("victim.py:scores", "a film", "--threat", "words", "--n", 100, "--out", "kept", "--victim-set")
+    few = ("--n", 100, "--no-antonyms")
+    base = ("victim.py:scores", "a film", "--threat", "words", *few, "--out", "kept", "--victim-set")
     assert command(monkeypatch, "certify", *base, "headers={a: s3cret}") == 2  # a function has no headers
     assert command(monkeypatch, "certify", *base, "batch_size=7") == 0
     assert "batch_size=7" in (folder / "kept" / "certificate.json").read_text()
@@ -198,7 +199,8 @@ def test_the_label_of_the_empty_text_is_an_option_of_the_victim(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "strict.py").write_text(VICTIM.replace("    return", "    assert all(texts)\n    return"))
-    base = ("strict.py:scores", "a film", "--labels", "down,up", "--threat", "edits", "--n", 100)
+    few = ("--n", 100, "--no-antonyms")
+    base = ("strict.py:scores", "a film", "--labels", "down,up", "--threat", "edits", *few)
     assert command(monkeypatch, "certify", *base) == 1
     assert "--victim-set empty=LABEL" in " ".join(capsys.readouterr().err.split())
     assert command(monkeypatch, "certify", *base, "--victim-set", "empty=down") == 0
