@@ -31,7 +31,7 @@ VERBS = (
     "train",
     "wrap",
 )
-MOST = 15
+MOST = 16
 PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": uf.Tools(validity=False)}
 
 

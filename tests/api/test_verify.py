@@ -125,7 +125,7 @@ def test_results_of_another_model_are_named(run: Path) -> None:
         "attacks/own/attack.json": {"victim": {"name": "run", **identity, "predictor": {"name": "plain"}}},
         "attacks/other/attack.json": {"victim": {**identity, "weights": "0" * 64}},
         "certificates/words/certificate.json": {"model": {**identity, "tokenizer": "0" * 64}},
-        "repeats/repeat.json": {"accuracy": {}},
+        "repeats/own/repeat.json": {"accuracy": {}},
     }
     for name, result in results.items():
         (run / name).parent.mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_results_of_another_model_are_named(run: Path) -> None:
     failed = verdicts(run, "failed")
     assert set(failed) == {"attacks/other/attack.json", "certificates/words/certificate.json"}
     assert "another model (weights differ)" in failed["attacks/other/attack.json"]
-    assert set(verdicts(run, "not checked")) == {"repeats/repeat.json"}
+    assert set(verdicts(run, "not checked")) == {"repeats/own/repeat.json"}
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

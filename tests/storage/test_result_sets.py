@@ -131,3 +131,14 @@ def test_two_sizes_make_a_part_only_if_neither_is_larger(
     found = asked(inputs, repeats).relation(asked(held, held_repeats))
     more, less = inputs >= held and repeats >= held_repeats, inputs <= held and repeats <= held_repeats
     assert found == ("same" if more and less else "larger" if more else "part" if less else "other")
+
+
+def test_only_sets_of_the_same_verb_beside_a_folder_are_looked_at(tmp_path: Path) -> None:
+    answered(tmp_path, question(), tmp_path / "first")
+    attacked = Question("attack", {}, {"inputs": numbers(2)})
+    attacked_set = choose_set(attacked, None, "textfooler", tmp_path / "attacked")
+    attacked_set.begin(attacked)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / QUESTION).write_text("{")
+    chosen = choose_set(question(n=200), None, "words", tmp_path / "second")
+    assert chosen.others == (tmp_path / "first",)

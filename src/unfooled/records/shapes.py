@@ -168,7 +168,7 @@ class SpreadShape(TypedDict):
 
 
 class RepeatShape(_ResultMore):
-    """repeats/repeat.json"""
+    """repeats/NAME/repeat.json"""
 
     inputs: int
     repeats: int

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject, writable, write_json
 from unfooled.storage.journal import TEMPORARY
 from unfooled.storage.kept import JOURNAL
@@ -119,7 +119,7 @@ def _chosen(
 ) -> ResultSet:
     if isinstance(out, str | Path):
         chosen = _named(question, Path(out), "--out FOLDER")
-        return replace(chosen, others=_beside(Path(out)))
+        return replace(chosen, others=_beside(Path(out), question.kind))
     if root is None:
         if out is not None:
             raise UsageError("Only results of a run have names: give --out FOLDER instead of --name.")
@@ -190,9 +190,15 @@ def _sets(root: Path) -> list[Path]:
     return sorted(one for one in root.iterdir() if _occupied(one)) if root.is_dir() else []
 
 
-def _beside(folder: Path) -> tuple[Path, ...]:
-    """The result sets in the same folder."""
-    return tuple(file.parent for file in sorted(folder.parent.glob(f"*/{QUESTION}")) if file.parent != folder)
+def _beside(folder: Path, kind: str) -> tuple[Path, ...]:
+    """The result sets of the same verb in the same folder; those that cannot be read are left alone."""
+    found = []
+    for other in sorted(file.parent for file in folder.parent.glob(f"*/{QUESTION}")):
+        with suppress(UserError):
+            kept = None if other == folder else read_question(other)
+            if kept is not None and kept.kind == kind:
+                found.append(other)
+    return tuple(found)
 
 
 def _occupied(folder: Path) -> bool:
