@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from unfooled.certificates.procedure import Smoother, Votes, check_sampling, sample_votes
-from unfooled.certificates.radii import Radii, masking_radii, noise_radii, synonym_radii, the_rest
+from unfooled.certificates.radii import (
+    Radii,
+    deletion_radii,
+    masking_radii,
+    noise_radii,
+    synonym_radii,
+    the_rest,
+)
 from unfooled.certificates.sampling import Sampling
 from unfooled.errors import UsageError
 from unfooled.statistics.bounds import composed_each_word, composed_linf
@@ -61,7 +68,14 @@ MANY = [[p, (1 - p) / 2, (1 - p) / 2] for p in np.linspace(0.4, 0.999, 40)]
 @pytest.mark.full
 @pytest.mark.parametrize(
     "sampling",
-    [{}, {"adaptive": True}, {"adaptive": True, "radius": 0.5}, {"two_class": True}, {"radius": 0.5}],
+    [
+        {},
+        {"adaptive": True},
+        {"adaptive": True, "radius": 0.5},
+        {"two_class": True},
+        {"two_class": True, "adaptive": True},
+        {"radius": 0.5},
+    ],
 )
 def test_votes_do_not_depend_on_what_is_worked_on_together(sampling: dict[str, object]) -> None:
     alone, together = (
@@ -153,6 +167,28 @@ def test_runner_up_by_its_own_votes_gives_more_where_three_classes_share() -> No
     assert UNIT.certified(own.p_top, own.p_second) > 0
 
 
+def test_early_stopping_bounds_the_runner_up_too() -> None:
+    """Words need 0.85 of a majority; a lead of 0.7 is worth that much, and is seen with fewer draws."""
+    radii = deletion_radii("edits", 0.9, within_bin=None)
+    chances = [[0.78, 0.08, 0.07, 0.07]]
+    (plain,) = votes_of(chances, adaptive=True, n=10_000, radii=radii)
+    (own,) = votes_of(chances, adaptive=True, two_class=True, n=10_000, radii=radii)
+    assert radii.certified(plain.p_top, plain.p_second) == 2
+    assert radii.certified(own.p_top, own.p_second) == 3
+    assert own.p_top <= 0.78 and 0.08 <= own.p_second < 1 - own.p_top
+    (below,) = votes_of([[0.45, 0.275, 0.275]], adaptive=True, two_class=True, n=10_000, radii=radii)
+    assert below.certified and below.p_top < 0.5
+
+
+def test_early_stopping_gives_up_a_class_that_does_not_lead() -> None:
+    """The selection may choose wrongly: then the class is excluded or undecided, and never certified."""
+    wrong = 0
+    for votes in votes_of([[0.3, 0.6, 0.1]] * 8, adaptive=True, two_class=True, n0=1, n=1000):
+        wrong += votes.leader != 1
+        assert votes.leader == 1 or (not votes.certified and votes.samples < 500)
+    assert wrong
+
+
 @pytest.mark.parametrize(
     "radii",
     [
@@ -208,7 +244,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         ({"alpha": 0.0}, "alpha must be at least"),
         ({"alpha": float("nan")}, "finite"),
         ({"radius": -1.0}, "radius must be at least 0"),
-        ({"adaptive": True, "two_class": True}, "fixed number of draws"),
+        ({"adaptive": True, "two_class": True, "radius": 1.0}, "Leave out radius"),
     ):
         with pytest.raises(UsageError, match=match):
             Sampling(**bad)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from unfooled.certificates.radii import as_majority
 from unfooled.statistics.bounds import (
     deletion_deletions,
     deletion_edits,
@@ -139,6 +141,46 @@ def test_radius_grows_with_the_probability_and_with_the_rate(
 def test_single_kinds_of_edits_keep_at_least_as_much(p_top: float, rate: float) -> None:
     assert deletion_insertions(p_top, rate) >= deletion_edits(p_top, rate)
     assert deletion_deletions(p_top, rate) >= deletion_edits(p_top, rate)
+
+
+@pytest.mark.parametrize("rate", [Fraction(3, 4), Fraction(15, 16)])
+def test_no_lead_of_three_classes_of_a_tiny_world_breaks_its_certificate(rate: Fraction) -> None:
+    """Random classifiers with three classes; what leads by enough leads after every edit that is covered."""
+    chance, certified = random.Random(0), 0
+    texts = every_text(3)
+    shown = {text: deleted(text, rate) for text in texts}
+    for _ in range(60):
+        weights = [chance.random() for _ in range(3)]
+        classes = {text: chance.choices(range(3), weights)[0] for text in texts}
+        shares = {
+            text: [sum(p for rest, p in shown[text].items() if classes[rest] == one) for one in range(3)]
+            for text in texts
+        }
+        for x in texts:
+            first, second, _ = sorted(shares[x], reverse=True)
+            radius = int(deletion_edits(as_majority(float(first), float(second)), float(rate)))
+            for other in texts:
+                if 0 < Levenshtein.distance(x, other) <= radius:
+                    certified += radius > int(deletion_edits(float(first), float(rate)))
+                    leader = shares[x].index(first)
+                    assert max(shares[other]) == shares[other][leader]
+                    assert sorted(shares[other])[1] < shares[other][leader]
+    assert certified > 10, "the lead covered more than the majority alone"
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 0.99), st.integers(0, 6), st.integers(0, 6))
+def test_a_lead_that_is_covered_holds_for_every_number_of_lost_and_gained_words(
+    first: float, second: float, rate: float, lost: int, gained: int
+) -> None:
+    if first + second > 1 or first <= second:
+        return
+    r = int(deletion_edits(as_majority(first, second), rate))
+    if max(lost, gained) > r:
+        return
+    p, top, other = Fraction(rate), Fraction(first), Fraction(second)
+    least = p**gained * (top - 1 + p**lost) / p**lost
+    most = 1 - p**gained + p**gained * min(Fraction(1), other / p**lost)
+    assert least > most
 
 
 def test_known_radii() -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
     from unfooled.predictors import Classifier
 
-CODE_VERSION = 4
+CODE_VERSION = 5
 """Raise it when the same votes, or the same settings, would give another certificate."""
 IN_FLIGHT = 16
 """Inputs that are drawn for together: memory, not results, depend on it."""

@@ -3,8 +3,8 @@
 n0 draws choose the class; n other draws count its votes. Clopper–Pearson at α bounds its probability from
 below, and 1 − that bound every other class from above: unless it is above ½ the answer is *abstain*.
 ``two_class`` bounds the class and the runner-up at α/2 each, and abstains unless the first bound is above the
-second, which may happen below ½. ``adaptive`` stops early at the same α, by tests that hold
-at every stopping time:
+second, which may happen below ½; that pays where several classes share the rest. ``adaptive`` stops early at
+the same α, by tests that hold at every stopping time:
 
 - With a question «is the radius at least r?»: :class:`SequentialDecision`, until yes, no, or n draws.
 - Without one: a confidence sequence, until n draws; until the class is excluded (its upper bound is at most
@@ -34,6 +34,7 @@ from unfooled.statistics.confidence import (
     Verdict,
     clopper_pearson_lower,
     sequence_lower,
+    sequence_upper,
     two_class_bounds,
 )
 
@@ -127,6 +128,8 @@ class _Case:
         self._leader = 0
         self._seen = (0, 0)  # votes of the leader and draws at the last look
         self._test: Any = None
+        self._two_class = sampling.two_class and classes > 2
+        self._second = 1.0  # what no other class exceeds, as far as is known
         self.selecting = True
         self.votes: Votes | None = None
         quick = sampling.adaptive and sampling.n0 > QUICK_SELECTION
@@ -163,7 +166,7 @@ class _Case:
         if not sampling.adaptive:
             return
         if sampling.radius is None:
-            self._test = ConfidenceSequence(sampling.alpha)
+            self._test = ConfidenceSequence(sampling.alpha / 2 if self._two_class else sampling.alpha)
             return
         threshold = self._radii.threshold(sampling.radius)
         if threshold is None:  # out of reach, however many draws agree
@@ -184,13 +187,15 @@ class _Case:
                 self._finish(self._test.threshold, certified=answer is Verdict.YES, answer=name)
         else:
             self._test.update(*new)
-            if drawn >= sampling.n or self._test.upper <= 0.5 or not self._worth_more(hits, drawn):
-                self._finish(self._test.lower, certified=self._test.lower > 0.5)
+            self._second = min(self._second, self._rest(self._test.lower, drawn, 1))
+            if drawn >= sampling.n or self._excluded(drawn) or not self._worth_more(hits, drawn):
+                low, high = self._test.lower, self._second
+                self._finish(low, high, certified=low > (high if self._two_class else 0.5))
         self._until = min(sampling.n, max(drawn + FIRST_LOOK, int(drawn * LOOK_GROWTH)))
 
     def _fixed(self, hits: int, drawn: int) -> None:
         sampling = self._sampling
-        if sampling.two_class and len(self._counts) > 2:
+        if self._two_class:
             others = np.delete(self._counts, self._leader)
             top, second = two_class_bounds(hits, others, drawn, sampling.alpha)
             self._finish(top, second, certified=top > second)
@@ -201,12 +206,31 @@ class _Case:
     def _worth_more(self, hits: int, drawn: int) -> bool:
         """Whether more draws may raise the radius: twice as many by a tenth, or all of them by a word."""
         now = float(self._test.lower)
-        if now <= 0.5:
+        if now <= (self._second if self._two_class else 0.5):
             return True
         ahead = self._sampling.n / drawn if self._radii.whole else 2
-        later = max(now, sequence_lower(int(hits * ahead), int(drawn * ahead), self._sampling.alpha))
-        reached, expected = (self._radii.certified(p, the_rest(p)) for p in (now, later))
+        later = max(now, sequence_lower(int(hits * ahead), int(drawn * ahead), self._test.alpha))
+        then = min(self._second, self._rest(later, drawn, ahead))
+        reached, expected = (self._radii.certified(*pair) for pair in ((now, self._second), (later, then)))
         return expected > reached if self._radii.whole else expected >= WORTH_IT * reached
+
+    def _rest(self, lower: float, drawn: int, ahead: float) -> float:
+        """What no other class exceeds, at all looks at once; or will, with ``ahead`` times the draws.
+
+        The class that is second in truth has at most the votes of the one that is second in the count.
+        """
+        rest = the_rest(lower)
+        if not self._two_class:
+            return rest
+        votes = int(np.delete(self._counts, self._leader).max())
+        return min(rest, sequence_upper(int(votes * ahead), int(drawn * ahead), self._test.alpha))
+
+    def _excluded(self, drawn: int) -> bool:
+        """Whether the votes show that the class does not lead: more draws would be wasted."""
+        if not self._two_class:
+            return bool(self._test.upper <= 0.5)
+        votes = int(np.delete(self._counts, self._leader).max())
+        return bool(self._test.upper <= sequence_lower(votes, drawn, self._test.alpha))
 
     def _finish(
         self, p_top: float, p_second: float | None = None, *, certified: bool, answer: str | None = None

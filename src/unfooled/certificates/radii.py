@@ -107,10 +107,10 @@ def noise_radii(threat: str, bounds: Sequence[str], *, sigmas: Sequence[float], 
 
 
 def masking_radii(total: int, kept: int) -> Radii:
-    """Words under random masking. Whatever p_second is, the bound uses ½ for it."""
+    """Words under random masking."""
 
     def radius(top: float, second: float) -> float:
-        return masked_words(top, total, kept) if total else 0
+        return masked_words(as_majority(top, second), total, kept) if total else 0
 
     return Radii({"masking": radius}, whole=True)
 
@@ -119,12 +119,26 @@ def deletion_radii(threat: str, rate: float, *, within_bin: int | None) -> Radii
     """Words or edits under random deletion; edits that change the length stay in the bin of the rate."""
 
     def of_edits(top: float, second: float) -> float:
-        found = int(deletion_edits(top, rate))
+        found = int(deletion_edits(as_majority(top, second), rate))
         return found if within_bin is None else min(found, within_bin)
 
     if threat == "words":
-        return Radii({"deletion": lambda top, second: deletion_words(top, rate)}, whole=True)
+        return Radii(
+            {"deletion": lambda top, second: deletion_words(as_majority(top, second), rate)}, whole=True
+        )
     return Radii({"deletion": of_edits}, whole=True)
+
+
+def as_majority(p_top: float, p_second: float) -> float:
+    """The majority ½ + (p_top − p_second)/2 that keeps its answer as long as this lead does; p_top at least.
+
+    Where a changed text shows the same in all but a share Δ of the draws, the first class loses at most Δ and
+    any other gains at most Δ: the answer stays while p_top − p_second > 2Δ, as that majority does while it
+    stays above ½ + Δ. Deletion's bound for other numbers of lost and gained words turns on the lead alike
+    (docs/certificates.md). With p_second = 1 − p_top it is p_top itself.
+    """
+    lead = math.nextafter(p_top - p_second, 0.0)
+    return max(p_top, math.nextafter(0.5 + lead / 2, 0.0)) if lead > 0 else p_top
 
 
 def synonym_radii(overlaps: Sequence[float]) -> Radii:

@@ -23,8 +23,10 @@ class Sampling:
         for one in fields(self):
             value = getattr(self, one.name)
             check_range(one.name, value, one.metadata.get("at_least"), one.metadata.get("at_most"))
-        if self.two_class and self.adaptive:
-            raise UsageError("two_class is for a fixed number of draws: leave out adaptive, or two_class.")
+        if self.two_class and self.adaptive and self.radius is not None:
+            raise UsageError(
+                "two_class bounds two classes, adaptive with a radius one. Leave out radius, or two_class."
+            )
 
 
 @dataclass(frozen=True)
