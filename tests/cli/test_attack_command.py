@@ -126,9 +126,8 @@ def test_several_recipes_make_a_table_and_share_an_export(
 def test_all_leaves_out_what_needs_more_than_answers(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in list(RECIPES):
-        if name not in ("swap", "peek", "stubborn"):
-            monkeypatch.delitem(RECIPES, name)
+    few = {name: RECIPES[name] for name in ("swap", "peek", "stubborn")}
+    monkeypatch.setattr(RECIPES, "_own", few)  # entry by entry they would come back in another order
     assert command(monkeypatch, *BASE, "--recipe", "all", "--limit", 4, "--json") == 0
     captured = capsys.readouterr()
     names = [one["recipe"]["name"] for one in json.loads(captured.out)["attacks"]]
