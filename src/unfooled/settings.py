@@ -30,6 +30,7 @@ MOST_DRAWS = 10_000_000
 MOST_AT_ONCE = 65_536
 """Inputs of one batch."""
 LARGEST_SEED = 2**32 - 1
+LARGEST_SECRET_SEED = 2**63 - 1
 """What every random generator takes."""
 
 
@@ -160,9 +161,12 @@ def check_whole(where: str, value: object, *, at_least: int = 1, at_most: int | 
     check_range(where, value, at_least, at_most)
 
 
-def check_seed(seed: int | None, where: str = "--seed") -> None:
-    """Refuse what is no seed. The range is the same everywhere; None stands for one drawn in secret."""
-    check_whole(where, seed, at_least=0, at_most=LARGEST_SEED)
+def check_seed(seed: int | None, where: str = "--seed", *, at_most: int = LARGEST_SEED) -> None:
+    """Refuse what is no seed; None stands for one drawn in secret.
+
+    The range is the same everywhere, but certificates also take the longer seeds that were drawn in secret.
+    """
+    check_whole(where, seed, at_least=0, at_most=at_most)
 
 
 def number_text(bound: float) -> str:

@@ -178,7 +178,7 @@ def check_whole_files(folder: Path) -> None:
     """No file that is written beside its place is left, and every JSON document can be read."""
     from unfooled.files import read_json
 
-    left = [path for path in folder.rglob(".*") if path.is_file() and not path.name.startswith(".lock")]
+    left = [path for path in folder.rglob(".*") if path.is_file() and "lock" not in path.name]
     assert not left, f"left behind: {left}"
     for path in folder.rglob("*.json"):
         read_json(path)

@@ -68,7 +68,7 @@ def test_quiet_restores_what_the_user_had_set() -> None:
 
 
 def test_a_device_or_precision_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="'abacus' cannot be used here"):
+    with pytest.raises(UserError, match=r"device must be auto, cpu, .* got 'abacus'"):
         device_named("abacus")
     with pytest.raises(UsageError, match="precision must be auto, float32 or bf16"):
         device_and_bf16("cpu", "float64")

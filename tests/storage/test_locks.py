@@ -44,6 +44,17 @@ def test_the_second_is_refused_with_the_id_of_the_first_until_that_is_gone(tmp_p
     assert [path.name for path in folder.iterdir()] == [".training.lock"]
 
 
+def test_work_that_left_nothing_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for name in ("there", "new"):
+        with pytest.raises(UserError), alone(tmp_path / name, "training"):
+            raise UserError("refused")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    with alone(tmp_path / "new", "training"):
+        (tmp_path / "new/kept").write_text("made")
+    assert (tmp_path / "new/kept").is_file()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="names of POSIX")
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")

@@ -38,7 +38,7 @@ from unfooled.defences import deployed_for, threats_of, training_for, trains_for
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
 from unfooled.records.certificate_report import CertificateReport
-from unfooled.settings import build, check_seed, check_whole
+from unfooled.settings import LARGEST_SECRET_SEED, build, check_seed, check_whole
 from unfooled.storage.journal import fingerprint, open_journal
 from unfooled.storage.kept import Kept
 from unfooled.storage.provenance import command, versions
@@ -105,7 +105,7 @@ def certify(
     from unfooled.predictors.override import named_settings, with_predictor
 
     check_whole("--limit", limit)
-    check_seed(seed)
+    check_seed(seed, at_most=LARGEST_SECRET_SEED)
     sampling = build(Sampling, vars(sampling), owner="certify")
     which = as_inputs(inputs)
     own, run, called = _opened(

@@ -70,10 +70,10 @@ def kept_in(out: Path | None, name: str | None) -> Path | SetName | None:
 
 def seed_or_secret(seed: int) -> int | None:
     """-1 on the command line is a seed that is drawn in secret: None."""
-    from unfooled.settings import check_seed
+    from unfooled.settings import LARGEST_SECRET_SEED, check_seed
 
     chosen = None if seed == -1 else seed
-    check_seed(chosen)
+    check_seed(chosen, at_most=LARGEST_SECRET_SEED)
     return chosen
 
 

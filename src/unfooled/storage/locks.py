@@ -21,6 +21,7 @@ def alone(folder: Path, work: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock, holder = FileLock(folder / f".{work}.lock"), folder / f".{work}.pid"
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
@@ -38,6 +39,10 @@ def alone(folder: Path, work: str) -> Iterator[None]:
         with suppress(OSError):
             holder.unlink(missing_ok=True)
         lock.release()
+        with suppress(OSError):  # work that was refused leaves nothing behind
+            if made and [path.name for path in folder.iterdir()] == [Path(lock.lock_file).name]:
+                Path(lock.lock_file).unlink()
+                folder.rmdir()
 
 
 def _process(holder: Path) -> str:
