@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
-from unfooled.files import write_text
+from unfooled.files import check_path, write_text
 from unfooled.records.documents import WrittenReport
 from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
 from unfooled.settings import choose
@@ -107,6 +107,8 @@ def _check(given: Sequence[Path], file: Path, format: str) -> None:
     choose(SUFFIXES, format, kind="format")
     if not given:
         raise UsageError("There is nothing to report: name at least one run folder.")
+    for path in given:
+        check_path(path, "report")
     suffix = SUFFIXES[format]
     if file.is_dir():
         raise UsageError(f"{file} is a folder. Give --out a file, e.g. --out {file / f'report{suffix}'}.")

@@ -13,9 +13,9 @@ Each has ``describe()``: what it is, without credentials, for the record of a ru
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from unfooled.attacks.victim import Victim
@@ -52,7 +52,7 @@ def open_victim(spec: str, **options: Any) -> Victim:
     place, colon, name = spec.rpartition(":")
     if colon and place and name.replace(".", "").isidentifier():
         return as_victim(find_object(spec), spec=spec, **options)
-    hint = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else ""
+    hint = f" Did you mean hf:{spec}?" if os.path.isdir(spec) else ""  # a name of any length
     raise UsageError(f"{_hidden(spec)!r} does not name a victim.{hint} Victims: {FORMS}.")
 
 
