@@ -174,7 +174,7 @@ def test_a_second_training_in_the_same_folder_is_refused_and_changes_nothing(
         for overwrite in (False, True):
             with pytest.raises(UserError, match=f"Another training .*process {os.getpid()}"):
                 uf.train(tmp_path / "run", overwrite=overwrite, **inputs)
-    assert not [path for path in (tmp_path / "run").iterdir() if path.name[0] != "."]
+        assert not [path for path in (tmp_path / "run").iterdir() if path.name[0] != "."]
 
 
 @pytest.mark.parametrize("every", ["often", "5 hours", "-1", -1, "min", "1e3"])

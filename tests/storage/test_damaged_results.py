@@ -115,12 +115,20 @@ def test_commands_refuse_seeds_outside_the_range(run: Path, command: str, seed: 
     assert b"seed must be at" in shown.stderr
 
 
-@pytest.mark.parametrize("seed", ["-2", "5000000000"])
-@pytest.mark.parametrize("command", ["certify", "predict"])
+@pytest.mark.parametrize(
+    ("command", "seed"),
+    [("certify", "-2"), ("certify", str(2**63)), ("predict", "-2"), ("predict", "5000000000")],
+)
 def test_minus_one_is_the_only_negative_seed(tmp_path: Path, command: str, seed: str) -> None:
     shown = unfooled(command, "no-run", "text", "--seed", seed, cwd=tmp_path)
     assert shown.returncode == 2
     assert b"--seed must be at" in shown.stderr
+
+
+def test_a_name_that_is_too_long_to_look_up_is_refused(run: Path) -> None:
+    for option in (["represent", str(run), "--attack"], ["repeat", str(run), "--data"]):
+        shown = unfooled(*option, "x" * 4000, cwd=run.parent)
+        assert shown.returncode == 2 and b"too long" in shown.stderr, shown.stderr
 
 
 @pytest.mark.parametrize("command", [("report", "{run}"), ("train", "--data", "x.csv")])

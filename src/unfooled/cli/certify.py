@@ -22,7 +22,7 @@ from unfooled.cli.victim_options import (
 from unfooled.data.inputs import Inputs
 from unfooled.data.tensors import read_tensors
 from unfooled.errors import UsageError
-from unfooled.settings import check_whole
+from unfooled.settings import LARGEST_SECRET_SEED, check_whole
 
 if TYPE_CHECKING:
     from unfooled.api.target import Target
@@ -85,7 +85,7 @@ def certify(
         "bounds": [one.strip() for one in bound.split(",")] if bound else (),
         "reading": Reading(**reading),
         "predictor": options.predictor_choice(predictor, predictor_set),
-        "seed": options.seed_or_secret(seed),
+        "seed": options.seed_or_secret(seed, at_most=LARGEST_SECRET_SEED),
         "device": device,
         "max_queries": max_queries,
         "workers": workers,

@@ -32,8 +32,9 @@ from unfooled.cli import (
     verify,
 )
 from unfooled.cli.console import err
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
 from unfooled.files import cannot_write
+from unfooled.parsing import quoted
 from unfooled.registry import PluginWarning
 
 app = typer.Typer(
@@ -116,6 +117,11 @@ def _exit_code() -> int:
         app()
     except UserError as error:
         return _told(str(error), error.exit_code)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        name = quoted(os.fsdecode(error.filename or ""))
+        return _told(f"{name} is too long for the name of a file. Check the arguments.", UsageError.exit_code)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except SystemExit as stop:

@@ -10,6 +10,7 @@ import typer
 from unfooled.cli.declared import Options
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
+from unfooled.settings import LARGEST_SEED, check_seed
 
 if TYPE_CHECKING:
     from unfooled.storage.result_sets import SetName
@@ -68,12 +69,10 @@ def kept_in(out: Path | None, name: str | None) -> Path | SetName | None:
     return out if name is None else SetName(name)
 
 
-def seed_or_secret(seed: int) -> int | None:
+def seed_or_secret(seed: int, *, at_most: int = LARGEST_SEED) -> int | None:
     """-1 on the command line is a seed that is drawn in secret: None."""
-    from unfooled.settings import LARGEST_SECRET_SEED, check_seed
-
     chosen = None if seed == -1 else seed
-    check_seed(chosen, at_most=LARGEST_SECRET_SEED)
+    check_seed(chosen, at_most=at_most)
     return chosen
 
 
