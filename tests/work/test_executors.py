@@ -16,6 +16,7 @@ from child_processes import start, wait_until
 from tiny_jobs import ITEMS, Squares, rows, work
 from unfooled.errors import UsageError, UserError
 from unfooled.work.executor import Inline, make_executor
+from unfooled.work.handout import WAIT, Handout
 from unfooled.work.processes import Processes
 
 
@@ -210,3 +211,17 @@ def test_ctrl_c_ends_workers_without_a_word_and_keeps_what_is_finished(
     assert 4 <= len(rows(journal)) < ITEMS
     assert started(tmp_path, 2, 0.0).wait(60) == 0
     assert rows(journal) == expected
+
+
+def test_an_input_that_killed_twice_waits_until_nobody_else_is_at_work() -> None:
+    handout = Handout(iter([(0, "deadly"), (1, "slow")]), count=2, workers=2, name=str)
+    assert [handout.answer(one, amid=False) for one in ("first", "second")] == [
+        [(0, "deadly")],
+        [(1, "slow")],
+    ]
+    handout.died("first", how="was killed", was_ready=True)
+    assert handout.answer("third", amid=False) == [(0, "deadly")]
+    handout.died("third", how="was killed", was_ready=True)
+    assert handout.answer("fourth", amid=False) == WAIT  # the second has its input still
+    handout.done("second", 1)
+    assert handout.answer("fourth", amid=False) == [(0, "deadly")]

@@ -61,7 +61,7 @@ class Handout:
             size = max(1, min(MOST_PIECES, self._left // (8 * self._workers)))
             pieces = list(islice(self._fresh, size))
             self._left -= len(pieces)
-        elif self._last and not amid:
+        elif self._last and not amid and not any(self._held.values()):  # nobody else is at work
             pieces = [self._last.popleft()]
             self._testing.add(worker)
         held.update(pieces)
