@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from unfooled.defences import DEFENCES, Losses, Session, Step, Training, TrainingData
+from unfooled.defences import DEFENCES, Pass, Session, Step, Training, TrainingData
 from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
@@ -52,10 +52,9 @@ class ToySession(Session[Toy]):
         self.modules = {"critic": self.critic}
         self.steps = 0
 
-    def loss(self, batch: Any, step: Step) -> Losses:
-        logits = self.model.forward(batch).logits
+    def terms(self, seen: Pass, step: Step) -> Tensor:
         self.steps += 1
-        return Losses(self.task_loss(logits, batch), self.term(logits), plain=True)
+        return self.term(seen.forward.logits)
 
     def term(self, logits: Tensor) -> Tensor:
         """The weight falls with the steps that were counted."""

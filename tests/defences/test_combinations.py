@@ -12,7 +12,7 @@ from torch import Tensor
 from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, begin
 from toy_defence import Toy, ToySession
-from unfooled.defences import DEFENCES, Losses, Session, TrainingData, make_defence, settings_of
+from unfooled.defences import DEFENCES, Losses, Pass, Session, Step, TrainingData, make_defence, settings_of
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
 
@@ -86,6 +86,66 @@ def test_a_part_with_several_passes_brings_the_task_loss(model: TextModel, batch
             torch.testing.assert_close(both[name], toy[name] + added, atol=1e-6, rtol=1e-4)
 
 
+def test_terms_share_one_clean_pass(model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[int] = []
+    monkeypatch.setattr(
+        model, "forward", lambda *a, **k: passes.append(1) or TextModel.forward(model, *a, **k)
+    )
+    loss(session("stability+toy", model), batch)
+    assert len(passes) == 2  # clean, and with the noise of stability
+
+
+class _Everywhere(Session[Toy]):
+    """A penalty and a term in every pass of the other part; they know each other's gradient."""
+
+    in_every_pass = True
+
+    def penalty(self, seen: Pass, step: Step) -> Tensor:
+        return 3 * seen.start.square().sum()
+
+    def terms(self, seen: Pass, step: Step) -> Tensor:
+        (task,) = torch.autograd.grad(seen.task, seen.start, retain_graph=True)
+        torch.testing.assert_close(seen.gradient, task + 6 * seen.start)
+        return seen.forward.logits.square().sum()
+
+
+class _TwoPoints(Session[Toy]):
+    """Two passes: the clean start, and a start that was moved."""
+
+    def backward(self, batch: Batch, step: Step) -> Tensor:
+        return sum(step.accumulate(lambda m=m: self.at(batch, step, m)) for m in (0.0, 0.1))  # type: ignore
+
+    def at(self, batch: Batch, step: Step, moved: float) -> Tensor:
+        seen = self.look(batch, self.companions, self.model.start(batch) + moved)
+        added = self.added(seen, step, self.companions)
+        return seen.task if added is None else seen.task + added
+
+
+def test_a_part_may_be_in_every_pass_of_another(
+    model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Points(Toy):
+        name = "points"
+
+    monkeypatch.setattr(Toy, "begin", lambda own, training: _Everywhere(training, own))
+    monkeypatch.setattr(Points, "begin", lambda own, training: _TwoPoints(training, own), raising=False)
+    monkeypatch.setitem(DEFENCES, "points", Points)
+    model.module.eval()
+    together = gradients(session("points+toy", model), batch)
+    model.module.zero_grad()
+    for moved in (0.0, 0.1):
+        start = model.start(batch) + moved
+        logits = model.forward(batch, start=start).logits
+        own = torch.nn.functional.cross_entropy(logits, batch.labels)
+        (own + 3 * start.square().sum() + logits.square().sum()).backward()
+    for name, weight in model.module.named_parameters():
+        if name in together:
+            torch.testing.assert_close(together[name], weight.grad, atol=1e-4, rtol=1e-4)
+    monkeypatch.setattr(Toy, "begin", lambda own, training: _TwoPoints(training, own))
+    with pytest.raises(UsageError, match="points and toy each make the passes of a training step"):
+        session("points+toy", model)
+
+
 def test_data_state_and_modules_of_all_parts_are_kept(model: TextModel) -> None:
     class Twice(Toy):
         name = "twice"
@@ -109,7 +169,7 @@ def test_data_state_and_modules_of_all_parts_are_kept(model: TextModel) -> None:
 def test_a_part_that_only_changes_the_data_costs_no_pass(
     model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ToySession, "loss", Session.loss)
+    monkeypatch.setattr(ToySession, "terms", Session.terms)
     passes: list[int] = []
     monkeypatch.setattr(
         model, "forward", lambda *a, **k: passes.append(1) or TextModel.forward(model, *a, **k)

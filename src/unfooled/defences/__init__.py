@@ -14,7 +14,7 @@ from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
-from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
+from unfooled.defences.session import Losses, Pass, Session, Step, Training, TrainingData
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
 from unfooled.files import JsonObject
@@ -80,6 +80,7 @@ __all__ = [
     "Defence",
     "Losses",
     "NoiseAugment",
+    "Pass",
     "RandomDelete",
     "RandomMask",
     "Rsmi",

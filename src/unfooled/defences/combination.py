@@ -1,13 +1,14 @@
 """Several defences in one training, by name: ``a+b``.
 
 Losses add. The loss of plain fine-tuning counts once, and not at all where a part trains on inputs of its
-own: two methods of the form «cross-entropy + term» are one cross-entropy + both terms; ``rsmi`` and such a
-method are RSMI's cross-entropy, on its masked inputs, + the term. Two parts that both train on inputs of
-their own add both cross-entropies.
+own: two methods of the form «cross-entropy + term» are one cross-entropy + both terms, from one forward pass;
+``rsmi`` and such a method are RSMI's cross-entropy, on its masked inputs, + the term on the clean ones. Two
+parts that both train on inputs of their own add both cross-entropies.
 
-A part with ``backward`` makes its own passes first and brings the task loss with it; of the other parts,
-whatever is not plain fine-tuning is added in one more pass. ``on_epoch`` is called in the order of the names,
-each part with what the one before it made. At most one part may bring a predictor other than plain.
+A part with ``backward`` makes its own passes first and brings the task loss with it, and the terms of the
+parts that want to be in every pass. Of the other parts, whatever is not plain fine-tuning is added in one
+more pass. ``on_epoch`` is called in the order of the names, each part with what the one before it made. At
+most one part may make its own passes, and at most one bring a predictor other than plain.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from unfooled.defences.base import Defence
-from unfooled.defences.session import Losses, Session, Step, Training, TrainingData
+from unfooled.defences.session import Losses, Session, Step, Training, TrainingData, total
 from unfooled.errors import UsageError
 from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
@@ -87,32 +88,42 @@ class CombinedSession(Session[Combination]):
         super().__init__(training, defence)
         self.parts = parts = {part.name: part.begin(training) for part in defence.parts}
         self.modules = {name: nn.ModuleDict(part.modules) for name, part in parts.items() if part.modules}
-        self._several = [part for part in parts.values() if part.overrides("backward")]
-        self._single = [
-            part for part in parts.values() if part.overrides("loss") and part not in self._several
-        ]
+        several = [name for name, part in parts.items() if part.overrides("backward")]
+        if len(several) > 1:
+            raise UsageError(
+                f"The defence {defence.name} cannot be trained: {' and '.join(several)} each make the passes "
+                "of a training step. Name one of them."
+            )
+        others = [part for name, part in parts.items() if name not in several]
+        self._leading = parts[several[0]] if several else None
+        self._own = [part for part in others if part.overrides("loss")]
+        self._adding = [part for part in others if part.overrides("terms") or part.overrides("penalty")]
+        if self._leading is not None:
+            self._leading.companions = [part for part in self._adding if part.in_every_pass]
+            self._adding = [part for part in self._adding if not part.in_every_pass]
 
     def loss(self, batch: Any, step: Step) -> Losses:
         """The sum of the parts with a loss of their own; where there is none, that of plain fine-tuning."""
-        if not self._single:
-            return super().loss(batch, step)
-        losses = [part.loss(batch, step) for part in self._single]
+        losses = [part.loss(batch, step) for part in self._own]
+        if self._adding or not losses:
+            seen = self.look(batch, self._adding)
+            losses.append(Losses(seen.task, self.added(seen, step, self._adding), plain=True))
         own = [one.task for one in losses if not one.plain]
-        extra = _sum([one.extra for one in losses if one.extra is not None])
+        extra = total(one.extra for one in losses)
         if own:
             return Losses(sum(own[1:], own[0]), extra)
-        return Losses(losses[0].task, extra, plain=True)
+        return Losses(losses[-1].task, extra, plain=True)
 
     def backward(self, batch: Any, step: Step) -> Tensor:
-        if not self._several:
+        if self._leading is None:
             return super().backward(batch, step)
-        total = _sum([part.backward(batch, step) for part in self._several])
-        added = step.accumulate(lambda: self._besides_plain(batch, step)) if self._single else None
-        assert total is not None
-        return total if added is None else total + added
+        loss = self._leading.backward(batch, step)
+        if not (self._own or self._adding):
+            return loss
+        return loss + step.accumulate(lambda: self._besides_plain(batch, step))
 
     def _besides_plain(self, batch: Any, step: Step) -> Tensor:
-        """What the single-pass parts add where another part has brought the task loss."""
+        """What the other parts add where one part has brought the task loss."""
         losses = self.loss(batch, step)
         if not losses.plain:
             return losses.total
@@ -167,7 +178,3 @@ def settings_of_parts(
                 f"{before!r} and {value!r}. Give it once."
             )
     return [found[name] for name in names]
-
-
-def _sum(losses: Sequence[Tensor]) -> Tensor | None:
-    return sum(losses[1:], losses[0]) if losses else None

@@ -1,23 +1,25 @@
 """One training with a defence: what it is given, what a step asks of it, and what it may keep.
 
-A defence begins a :class:`Session`. Most methods override :meth:`Session.loss` alone. One that needs several
-backward passes per step (FreeLB) overrides :meth:`Session.backward`; one with weights of its own lists them
-in ``modules``; one that changes the training data overrides :meth:`Session.on_epoch`. docs/defences.md shows
-a method that uses every part.
+A defence begins a :class:`Session`. A method that adds a term to plain fine-tuning overrides
+:meth:`Session.terms`, and shares one forward pass with the other methods of a combination; one that trains on
+inputs of its own overrides :meth:`Session.loss`. One that needs several backward passes per step (FreeLB)
+overrides :meth:`Session.backward`; one with weights of its own lists them in ``modules``; one that changes
+the training data overrides :meth:`Session.on_epoch`. docs/defences.md shows a method that uses every part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
-from unfooled.models import EncodedInput, Model, mix
+from unfooled.models import EncodedInput, Forward, Model, mix
 
 D = TypeVar("D")
 
@@ -66,6 +68,27 @@ class Losses:
         return self.task if self.extra is None else self.task + self.extra
 
 
+@dataclass
+class Pass:
+    """One forward pass of a batch with labels, from ``start``: what terms are computed from."""
+
+    batch: Any
+    start: Tensor
+    """The word embeddings, or pixels, that the pass began with."""
+    forward: Forward
+    task: Tensor
+    """The mean task loss of the pass."""
+    penalty: Tensor | None = field(default=None, init=False)
+    """The sum of all penalties (:meth:`Session.penalty`): they are there before any term is computed."""
+
+    @cached_property
+    def gradient(self) -> Tensor:
+        """Of task loss and penalties with respect to ``start``; no weight gradient is computed for it."""
+        raised = self.task if self.penalty is None else self.task + self.penalty
+        (found,) = torch.autograd.grad(raised, self.start, retain_graph=True)
+        return found
+
+
 def _accumulate(compute: Callable[[], Tensor]) -> Tensor:
     loss = compute()
     loss.backward()
@@ -92,14 +115,47 @@ class Session(Generic[D]):
     """Weights that the method trains beside the model's: the optimiser, the checkpoints, ``train()`` and
     ``eval()``, the device and distributed training know them. Make them in ``__init__``."""
 
+    hidden_states: ClassVar[bool] = False
+    """Whether its terms read hidden states (``Pass.forward.hidden``)."""
+
+    in_every_pass: ClassVar[bool] = False
+    """Whether its penalty and terms belong to every pass that another part of a combination makes
+    (``backward``: the points of FreeLB), and not to the clean inputs alone."""
+
+    companions: Sequence[Session[Any]] = ()
+    """For a session with ``backward``, set by a combination: the parts whose penalty and terms are to be
+    added to each of its passes (:meth:`added`)."""
+
     def __init__(self, training: Training, defence: D) -> None:
         self.training = training
         self.defence = defence
         self.model = training.model
 
     def loss(self, batch: Any, step: Step) -> Losses:
-        """The mean loss of a batch with labels; by default that of plain fine-tuning."""
-        return Losses(self.task_loss(self.model.forward(batch).logits, batch), plain=True)
+        """The mean loss of a batch with labels; by default that of plain fine-tuning, and :meth:`terms`."""
+        seen = self.look(batch, [self])
+        return Losses(seen.task, self.added(seen, step, [self]), plain=True)
+
+    def penalty(self, seen: Pass, step: Step) -> Tensor | None:
+        """A term, weighted, that an adversary raises together with the task loss (InfoBERT's bottleneck)."""
+        return None
+
+    def terms(self, seen: Pass, step: Step) -> Tensor | None:
+        """What the method adds to the task loss, weighted, computed from a pass; None if nothing."""
+        return None
+
+    def look(self, batch: Any, sessions: Iterable[Session[Any]] = (), start: Tensor | None = None) -> Pass:
+        """A pass of the batch, from its own start if none is given, with what ``sessions`` read of it."""
+        start = self.model.start(batch) if start is None else start
+        hidden = any(session.hidden_states for session in sessions)
+        forward = self.model.forward(batch, start=start, hidden_states=hidden)
+        return Pass(batch, start, forward, self.task_loss(forward.logits, batch))
+
+    @staticmethod
+    def added(seen: Pass, step: Step, sessions: Sequence[Session[Any]]) -> Tensor | None:
+        """The penalties and terms of ``sessions`` for this pass, summed; None if there are none."""
+        seen.penalty = total(session.penalty(seen, step) for session in sessions)
+        return total([seen.penalty, *(session.terms(seen, step) for session in sessions)])
 
     def backward(self, batch: Any, step: Step) -> Tensor:
         """All passes of one step, each through ``step.accumulate``; the loss that is logged.
@@ -109,7 +165,7 @@ class Session(Generic[D]):
         return step.accumulate(lambda: self.loss(batch, step).total)
 
     def overrides(self, method: str) -> bool:
-        """Whether the session has its own ``loss`` or ``backward``: what a combination asks."""
+        """Whether the session has its own ``loss``, ``terms``, …: what a combination asks."""
         return getattr(type(self), method) is not getattr(Session, method)
 
     def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData | None:
@@ -134,3 +190,9 @@ class Session(Generic[D]):
         """The mean cross-entropy of a batch."""
         assert batch.labels is not None
         return F.cross_entropy(logits, batch.labels)
+
+
+def total(losses: Iterable[Tensor | None]) -> Tensor | None:
+    """The sum of those that are there."""
+    found = [loss for loss in losses if loss is not None]
+    return sum(found[1:], found[0]) if found else None

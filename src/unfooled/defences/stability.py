@@ -5,19 +5,19 @@ targets are constants. The paper does not say whether they are; the cross-entrop
 no gradient to its targets. γ = 1 is theirs. Deployed with the noisy vote, noise at the embeddings.
 
 Deviations. The authors' code takes the clean logits themselves for targets; here, as in the paper, their
-softmax. Clean and noisy rows go through the model in one pass.
+softmax.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.defences.noise_augment import NoiseAugment
-from unfooled.defences.session import Losses, Session, Step, Training
+from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.settings import setting
 
 
@@ -40,14 +40,11 @@ class Stability(NoiseAugment):
 class StabilitySession(Session[Stability]):
     """Plain fine-tuning, and a term that draws the noisy answer to the clean one."""
 
-    def loss(self, batch: Any, step: Step) -> Losses:
+    def terms(self, seen: Pass, step: Step) -> Tensor | None:
         if self.defence.gamma == 0:
-            return super().loss(batch, step)
-        clean = self.model.start(batch)
-        noisy = clean + self.defence.noise(step)("embeddings", clean, getattr(batch, "mask", None))
-        twice = torch.arange(len(batch), device=clean.device).repeat(2)
-        forward = self.model.forward(batch.rows(twice), start=torch.cat([clean, noisy]))
-        clean_logits, noisy_logits = forward.logits.chunk(2)
-        target = clean_logits.detach().softmax(dim=-1)
-        stability = F.cross_entropy(noisy_logits, target)
-        return Losses(self.task_loss(clean_logits, batch), self.defence.gamma * stability, plain=True)
+            return None
+        mask = getattr(seen.batch, "mask", None)
+        noisy = seen.start + self.defence.noise(step)("embeddings", seen.start, mask)
+        logits = self.model.forward(seen.batch, start=noisy).logits
+        target = seen.forward.logits.detach().softmax(dim=-1)
+        return self.defence.gamma * F.cross_entropy(logits, target)
