@@ -174,8 +174,7 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
             raise ValueError(f"{name}: folders cannot come from the hub")
         if bool(source.parts) != (source.kind == "parts"):
             raise ValueError(f"{name}: source {source.project} has parts exactly if its kind is 'parts'")
-        archives = () if source.kind == "hub" else (source, *source.parts)
-        if not all(map(_is_pinned, archives)):
+        if source.kind != "hub" and not all(_is_pinned(archive) for archive in (source, *source.parts)):
             raise ValueError(f"{name}: source {source.project} needs filename, size and SHA-256")
     return Asset(name, table["description"], table["licence"], files, sources)
 

@@ -25,7 +25,7 @@ def join(asset: Asset, source: Source, work: Path, update: Update) -> Path:
     done = 0
     for number, part in enumerate(source.parts, start=1):
         if not _is_waiting(waiting / part.filename, asset, part):
-            _fetch(asset, source, number, work, waiting, lambda now, before=done: update(before + now))
+            _fetch(asset, source, number, work, waiting, _counting_from(done, update))
         done += part.size
         update(done)
     joined = work / source.filename
@@ -42,6 +42,10 @@ def join(asset: Asset, source: Source, work: Path, update: Update) -> Path:
                             )
                         out.write(chunk)
     return joined
+
+
+def _counting_from(done: int, update: Update) -> Update:
+    return lambda more: update(done + more)
 
 
 def _is_waiting(wheel: Path, asset: Asset, part: Part) -> bool:
