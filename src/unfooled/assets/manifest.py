@@ -174,7 +174,8 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
             raise ValueError(f"{name}: folders cannot come from the hub")
         if bool(source.parts) != (source.kind == "parts"):
             raise ValueError(f"{name}: source {source.project} has parts exactly if its kind is 'parts'")
-        if source.kind != "hub" and not all(_is_pinned(archive) for archive in (source, *source.parts)):
+        pinned = _is_pinned(source) and all(map(_is_pinned, source.parts))
+        if source.kind != "hub" and not pinned:
             raise ValueError(f"{name}: source {source.project} needs filename, size and SHA-256")
     return Asset(name, table["description"], table["licence"], files, sources)
 
