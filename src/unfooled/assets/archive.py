@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from unfooled.assets import digest
-from unfooled.assets.manifest import Asset, File, Part, Source, SourceKind, is_safe
+from unfooled.assets.manifest import ArchivePart, Asset, File, Source, SourceKind, is_safe
 from unfooled.errors import AssetError
 
 # What is in an archive: a way to open each regular file, None for links, devices and the like.
@@ -38,7 +38,7 @@ _BROKEN = (
 )
 
 
-def require(archive: Path, asset: Asset, pinned: Source | Part) -> None:
+def require(archive: Path, asset: Asset, pinned: Source | ArchivePart) -> None:
     """Refuse an archive that does not have the manifest's SHA-256."""
     if (got := digest.of_file(archive)) != pinned.sha256:
         raise AssetError(f"{asset.name}: refused, {digest.mismatch(pinned.filename, pinned.sha256, got)}")

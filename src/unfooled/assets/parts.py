@@ -14,7 +14,7 @@ from pathlib import Path
 from unfooled.assets import archive, cache, sources
 from unfooled.assets.digest import CHUNK
 from unfooled.assets.download_bar import Update
-from unfooled.assets.manifest import Asset, Part, Source
+from unfooled.assets.manifest import ArchivePart, Asset, Source
 from unfooled.errors import AssetError
 
 
@@ -48,7 +48,7 @@ def _counting_from(done: int, update: Update) -> Update:
     return lambda more: update(done + more)
 
 
-def _is_waiting(wheel: Path, asset: Asset, part: Part) -> bool:
+def _is_waiting(wheel: Path, asset: Asset, part: ArchivePart) -> bool:
     """Whether an earlier fetch left this part whole."""
     if not wheel.is_file():
         return False
