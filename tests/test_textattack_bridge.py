@@ -75,7 +75,8 @@ def test_scores_are_those_of_the_classifier_and_sum_to_one(plain: Path) -> None:
 def test_process_of_its_own_answers_the_same(plain: Path, remote: ModelWrapper) -> None:
     here = ModelWrapper(plain, device="cpu")
     odd = [*TEXTS, "", "line\nbreak \ud800 „ß“ 😀"]
-    assert remote(odd) == pytest.approx(here(odd), abs=1e-6)
+    # In bfloat16 a score is rounded by the batch it is computed in.
+    assert remote(odd) == pytest.approx(here(odd), abs=0.01)
     assert remote([""])[0] == pytest.approx([1 / 3] * 3)
     assert remote.labels == here.labels
     assert remote.max_length == here.max_length == remote.tokenizer.model_max_length
