@@ -16,7 +16,13 @@ from unfooled.errors import UsageError
 from unfooled.models import TensorModel
 from unfooled.training.trainer import SessionTrainer
 
-ANY_KIND = ("standard", "noise-augment", "stability")
+ANY_KIND: dict[str, dict[str, float]] = {
+    "standard": {},
+    "noise-augment": {"sigma": 0.1},
+    "stability": {"sigma": 0.1},
+    "freelb": {"step_size": 0.1, "init": 0.1},
+}
+"""With sizes in the units of the values: defaults are for texts."""
 
 
 def network() -> TensorModel:
@@ -35,7 +41,7 @@ def images() -> tuple[torch.Tensor, list[int]]:
 def resolved(name: str, model: TensorModel) -> Defence:
     if name == "toy":
         return Toy(passes=2)
-    return make_defence(name, {} if name == "standard" else {"sigma": 0.1}).resolved(model)
+    return make_defence(name, ANY_KIND[name]).resolved(model)
 
 
 @pytest.mark.parametrize("name", [*ANY_KIND, "toy"])
@@ -67,7 +73,9 @@ def test_a_defence_for_words_refuses_tensors(name: str) -> None:
         make_defence(name).resolved(network())
 
 
-def test_noise_on_tensors_must_be_given_in_their_units() -> None:
-    for name in ("noise-augment", "stability"):
-        with pytest.raises(UsageError, match="sigma has a default for texts only"):
-            make_defence(name).resolved(network())
+def test_sizes_on_tensors_must_be_given_in_their_units() -> None:
+    for name, sizes in ANY_KIND.items():
+        for size in sizes:
+            others = {key: value for key, value in sizes.items() if key != size}
+            with pytest.raises(UsageError, match=f"{size} has a default for texts only"):
+                make_defence(name, others).resolved(network())

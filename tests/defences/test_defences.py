@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import loss_of
+from tiny_training import begin, loss_of
 from unfooled.defences import DEFENCES, Step, make_defence
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
@@ -51,10 +51,9 @@ def test_the_loss_is_finite_and_reaches_the_weights(
     classifier = tiny_classifier(family, labels=2)
     defence = make_defence(name, settings[name]).resolved(classifier)
     batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
-    loss = loss_of(defence, classifier, batch, Step(done=0.5))
+    loss = begin(defence, classifier).backward(batch, Step(done=0.5))
     assert loss.shape == ()
     assert loss.isfinite()
-    loss.backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in classifier.module.parameters())
     for weight in (classifier.architecture.embeddings.weight, classifier.architecture.blocks[0]):
         parameters = [weight] if isinstance(weight, torch.Tensor) else list(weight.parameters())
@@ -70,13 +69,11 @@ def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[
     batch = separable(classifier)
     optimizer = torch.optim.AdamW(classifier.module.parameters(), lr=3e-3)
     classifier.module.train()
-    losses = []
+    session, losses = begin(defence, classifier), []
     for number in range(40):
-        loss = loss_of(defence, classifier, batch, Step(done=number / 40))
         optimizer.zero_grad()
-        loss.backward()
+        losses.append(float(session.backward(batch, Step(done=number / 40, number=number))))
         optimizer.step()
-        losses.append(float(loss.detach()))
     assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
     deployed = Classifier(classifier, defence.predictor(classifier), labels=["bad", "good"])
     answers = deployed.predict(["the film lovely great witty fine", "the film flat awful poor dull"])

@@ -9,6 +9,7 @@ from typing import Any
 from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
+from unfooled.defences.freelb import FreeLB
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
@@ -23,7 +24,7 @@ from unfooled.settings import build
 
 DEFENCES: Registry[type[Any]] = Registry(
     "defence",
-    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, RandomDelete, Safer, CertifiedRsmi),
+    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, RandomDelete, Safer, CertifiedRsmi, FreeLB),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
 
@@ -78,6 +79,7 @@ __all__ = [
     "CertifiedRsmi",
     "Combination",
     "Defence",
+    "FreeLB",
     "Losses",
     "NoiseAugment",
     "Pass",

@@ -1,4 +1,4 @@
-"""How large the noise at the word embeddings is: by default, and while training warms up.
+"""How large noise and perturbations at the word embeddings are: by default, and while training warms up.
 
 The default σ is a share of the distance between two random words of the encoder's own table, std·√(2·width).
 For the shipped encoder (coordinates of standard deviation 0.056, 384 of them, random words 1.58 apart) it is
@@ -25,16 +25,22 @@ SHARE = 0.16
 
 def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
     """σ for this encoder's table in two digits; for Laplace noise λ = σ/√2, which has the same variance."""
+    return fitted(model, "sigma", None, SHARE * (math.sqrt(0.5) if kind == "laplace" else 1.0))
+
+
+def fitted(model: Model, setting: str, value: float | None, share: float) -> float:
+    """``value``, or if it is not given this share of the distance of two random words, in two digits."""
+    if value is not None:
+        return value
     if model.kind != "text":
         raise UsageError(
-            f"sigma has a default for texts only, but this model reads a {model.kind}. Give sigma in the "
-            "units of its values, for example sigma=0.25."
+            f"{setting} has a default for texts only, but this model reads a {model.kind}. Give {setting} in "
+            f"the units of its values, for example {setting}=0.25."
         )
     table: Any = as_text(model).architecture.embeddings.weight
     with torch.no_grad():
         spread = float(table.float().std()) * math.sqrt(2 * table.shape[1])
-    sigma = SHARE * spread * (math.sqrt(0.5) if kind == "laplace" else 1.0)
-    return float(f"{sigma:.2g}")
+    return float(f"{share * spread:.2g}")
 
 
 def risen(step: Step, warmup: float) -> float:
