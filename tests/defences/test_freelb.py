@@ -17,6 +17,7 @@ from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, LABELS, begin
 from toy_defence import Toy
 from unfooled.defences import DEFENCES, FreeLB, Pass, Session, Step, TrainingData, make_defence
+from unfooled.defences.ascent import SameDraws
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TensorModel, TextModel
 from unfooled.training.trainer import SessionTrainer
@@ -77,6 +78,9 @@ def test_k_passes_make_k_minus_1_ascents_of_the_step_size_within_the_radius(
     sizes = torch.stack([norms(start - clean) for start in starts])
     assert (sizes < 0.25 + 1e-5).all()
     assert_close(sizes[-1], torch.full((len(batch),), 0.25), atol=1e-4, rtol=0)
+    starts.clear()
+    session(classifier, steps=1, init=0.1, radius=0.25).backward(batch, FULL)
+    assert (norms(starts[0] - clean) < 0.1).all(), "what is within the ball is left alone"
 
 
 def test_each_ascent_raises_the_loss_of_every_example(
@@ -216,6 +220,16 @@ def test_delta_climbs_task_and_penalties_but_not_the_terms_of_companions(
         )
         ((own + (3 - 1e3 * with_terms) * start.square().sum()) / 2).backward()
     assert_close(got, table.grad, rtol=1e-3, atol=1e-3)
+
+
+def test_draws_of_companions_go_on_from_pass_to_pass() -> None:
+    draws, once = SameDraws(torch.device("cpu")), []
+    for _ in range(2):
+        with draws():
+            once.append(torch.rand(1))
+        once.append(torch.rand(1))
+    assert once[0] == once[2]
+    assert len({float(one) for one in once}) == 3
 
 
 def test_an_example_without_a_gradient_stays_where_it_is() -> None:
