@@ -1,6 +1,6 @@
 """How much faster two workers are than one, each with one thread: attack and certify on the shipped encoder.
 
-    python benchmarks/scaling.py [--run RUN] [--workers 2] [--rounds 3] [--quick] [--json OUT]
+    python benchmarks/scaling.py [--run RUN] [--workers 2] [--rounds 3] [--share 1] [--json OUT]
 
 Without --run a classifier is trained first (six layers, noise-augment, about two minutes). Rounds alternate
 between one worker (this process) and several, and give one ratio each; the median counts. Time is measured
@@ -36,16 +36,15 @@ def main() -> None:
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="one round on a few inputs")
+    parser.add_argument("--share", type=int, default=1, help="take 1 in SHARE of 240 inputs and 48 texts")
     parser.add_argument("--json", type=Path, help="write all figures here")
     options = parser.parse_args()
     if options.workers > len(os.sched_getaffinity(0)):
         sys.exit(f"{options.workers} workers need as many cores; this process may use fewer.")
     with tempfile.TemporaryDirectory() as folder:
         run = options.run or trained(Path(folder) / "run")
-        rounds, share = (1, 4) if options.quick else (options.rounds, 1)
         found = {
-            name: compared(name, verb, run, Path(folder), options.workers, rounds, share)
+            name: compared(name, verb, run, Path(folder), options.workers, options.rounds, options.share)
             for name, verb in (("attack", attacked), ("certify", certified))
         }
     if options.json:
