@@ -145,3 +145,12 @@ def test_albert_has_a_site_after_each_run_of_its_shared_block(groups: int) -> No
     }
     assert not torch.allclose(noisy[0], noisy[1], atol=1e-3)
     assert not torch.allclose(noisy[1], noisy[2], atol=1e-3)
+
+
+def test_features_are_what_the_embedding_layer_gives(any_classifier: TextModel, batch: Batch) -> None:
+    own = plain_call(any_classifier, batch, output_hidden_states=True)
+    states = getattr(own, "encoder_hidden_states", None) or own.hidden_states
+    with torch.no_grad():
+        found = any_classifier.forward(batch, hidden_states=True).features
+    assert_close(found, states[0])
+    assert any_classifier.forward(batch).features is None

@@ -61,6 +61,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return value is None
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, option) for option in typing.get_args(hint))
+    if origin is typing.Literal:
+        return value in typing.get_args(hint)
     if origin is collections.abc.Callable:
         return callable(value)
     if hint is float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.target import open_classifier
@@ -29,6 +29,7 @@ def predict(
     certified: bool = False,
     error_rate: float = 0.001,
     max_votes: int = 1000,
+    show: Literal["anchored"] | None = None,
     device: str = "auto",
 ) -> Predictions:
     """One :class:`Prediction` per text, in order; a text that cannot be read is refused, not raised.
@@ -40,22 +41,25 @@ def predict(
     answer that is given differs from that majority with probability at most ``error_rate``. Every text has a
     secret seed and at most ``max_votes`` votes.
 
+    ``show="anchored"`` adds the anchored words of each text (``Prediction.anchored_words``): those where the
+    gradient of the model's own answer is neither small nor large (InfoBERT).
+
     >>> predict("runs/rsmi", ["a gorgeous, witty film"])[0].label
     'positive'
     """
+    from unfooled.predictors.anchored import with_anchored_words
     from unfooled.predictors.override import with_predictor
 
     # Certificates are made in float32, so what keeps their promise answers in it.
     precision = "float32" if certified else "auto"
     opened, _ = open_classifier(classifier, device=device, precision=precision)
     chosen = with_predictor(opened, predictor)
-    if not certified:
-        return chosen.predict(inputs, pairs, seed=seed)
-    if seed not in (0, None):
-        raise UsageError("certified answers draw a secret seed: leave out seed.")
-    return certified_mode(chosen, error_rate=error_rate, max_votes=max_votes).predict(
-        inputs, pairs, seed=None
-    )
+    if certified:
+        if seed not in (0, None):
+            raise UsageError("certified answers draw a secret seed: leave out seed.")
+        chosen, seed = certified_mode(chosen, error_rate=error_rate, max_votes=max_votes), None
+    answers = chosen.predict(inputs, pairs, seed=seed)
+    return answers if show is None else with_anchored_words(chosen, answers)
 
 
 def certified_mode(classifier: Classifier, *, error_rate: float, max_votes: int) -> Classifier:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -57,6 +57,13 @@ def predict(
         float, typer.Option(help="--certified: probability that an answer is not that majority.")
     ] = 0.001,
     max_votes: Annotated[int, typer.Option(help="--certified: at most so many votes per text.")] = 1000,
+    show: Annotated[
+        Literal["anchored"] | None,
+        typer.Option(
+            help="anchored: mark the words whose gradient is neither small nor large (InfoBERT).",
+            show_default=False,
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[
         Path | None,
@@ -79,6 +86,7 @@ def predict(
     """
     from unfooled.api.load import load
     from unfooled.api.predict import certified_mode
+    from unfooled.predictors.anchored import with_anchored_words
     from unfooled.predictors.override import with_predictor
     from unfooled.records.prediction_file import check_suffix, prediction_file
 
@@ -111,6 +119,8 @@ def predict(
         for group in given.groups:
             first, *second = (list(column) for column in zip(*(own for own, _ in group), strict=True))
             answers = classifier.predict(first, second[0] if second else None, seed=chosen_seed)
+            if show is not None:
+                answers = with_anchored_words(classifier, answers)
             for (own, cells), answer in zip(group, answers, strict=True):
                 tally[_outcome(answer)] += 1
                 if written is not None:
@@ -118,7 +128,7 @@ def predict(
                 elif json_:
                     print_json({"number": tally.total(), "text": own[0], **answer.to_dict()})
                 else:
-                    _show(own[0], own[1] if len(own) > 1 else None, answer)
+                    _show(own, answer)
             sys.stdout.flush()
             advance(len(group))
         if not tally:
@@ -208,12 +218,10 @@ def _show_tally(tally: Counter[str], file: Path, *, as_json: bool) -> None:
     out.print(f"{tally.total():,} texts ({counted}). Saved in {file}", soft_wrap=True)
 
 
-def _show(text: str, pair: str | None, answer: Prediction) -> None:
+def _show(texts: tuple[str, ...], answer: Prediction) -> None:
     from rich.text import Text
 
-    shown = _marked(text, answer, 0)
-    if pair is not None:
-        shown = Text.assemble(shown, (" ⟷ ", "dim"), _marked(pair, answer, 1))
+    shown = Text(" ⟷ ", "dim").join(_marked(text, answer, which) for which, text in enumerate(texts))
     if answer.refused:
         out.print(Text.assemble(("refused", "bold red"), f"  {answer.refused}  ", shown), soft_wrap=True)
         return
@@ -230,17 +238,20 @@ def _show(text: str, pair: str | None, answer: Prediction) -> None:
 
 
 def _marked(text: str, answer: Prediction, which: int) -> Text:
-    """The text with its masked words in colour and brackets, control characters made visible."""
+    """The text with its anchored, else its masked words in colour and brackets; control characters show."""
     from rich.text import Text
 
     limit = 300
     result = Text()
     position = 0
-    for start, end in sorted((s, e) for w, s, e in answer.masked_spans if w == which):
+    spans, style = answer.anchored_spans, "bold cyan"
+    if not spans:
+        spans, style = answer.masked_spans, "black on yellow"
+    for start, end in sorted((s, e) for w, s, e in spans if w == which):
         if start >= limit:
             break
         result.append(printable(text[position:start]))
-        result.append(f"[{printable(text[start:end])}]", style="black on yellow")
+        result.append(f"[{printable(text[start:end])}]", style=style)
         position = end
     result.append(printable(text[position : max(position, limit)]))
     return result.append("…") if len(text) > limit else result

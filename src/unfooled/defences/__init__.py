@@ -10,6 +10,7 @@ from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.freelb import FreeLB
+from unfooled.defences.infobert import InfoBert
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
@@ -24,7 +25,18 @@ from unfooled.settings import build
 
 DEFENCES: Registry[type[Any]] = Registry(
     "defence",
-    (Standard, Rsmi, NoiseAugment, Stability, RandomMask, RandomDelete, Safer, CertifiedRsmi, FreeLB),
+    (
+        Standard,
+        Rsmi,
+        NoiseAugment,
+        Stability,
+        RandomMask,
+        RandomDelete,
+        Safer,
+        CertifiedRsmi,
+        FreeLB,
+        InfoBert,
+    ),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
 
@@ -80,6 +92,7 @@ __all__ = [
     "Combination",
     "Defence",
     "FreeLB",
+    "InfoBert",
     "Losses",
     "NoiseAugment",
     "Pass",

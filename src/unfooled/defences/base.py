@@ -6,7 +6,8 @@ A defence is a frozen dataclass in a file of its own and one line in the registr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -53,3 +54,14 @@ class Defence(Protocol):
 def remade(model: Model, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
     """A batch of other inputs with the same labels: for defences that change words (``Batch.encoded``)."""
     return replace(model.batch(encoded), labels=batch.labels)
+
+
+@contextmanager
+def evaluating(model: Model) -> Iterator[None]:
+    """No dropout inside, in a step of training."""
+    training = model.module.training
+    model.module.eval()
+    try:
+        yield
+    finally:
+        model.module.train(training)

@@ -17,6 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from unfooled.defences.base import evaluating
 from unfooled.defences.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, Model, as_text
@@ -71,9 +72,7 @@ class CertifiedRsmi:
         rows, tokens, width = clean.shape
         # The weights of the looks depend on σ₁ : σ₂ and the mask, so with a smaller σ they are the same.
         noise = share * torch.randn(rows, 2, tokens, width, dtype=clean.dtype, device=clean.device)
-        training = model.module.training
-        model.module.eval()  # the mask is a measurement: without dropout
-        try:
+        with evaluating(model):  # the mask is a measurement
             return masked_average(
                 text,
                 batch,
@@ -83,8 +82,6 @@ class CertifiedRsmi:
                 masked_tokens=round(share * self.masked_tokens),
                 threat=self.threat,
             )
-        finally:
-            model.module.train(training)
 
     def predictor(self, model: Model) -> CertifiedMasked:
         assert self.sigma is not None

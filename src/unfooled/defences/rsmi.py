@@ -18,6 +18,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from unfooled.defences.base import evaluating
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text
@@ -140,12 +141,10 @@ class RsmiSession(Session[Rsmi]):
         sampler = FreshNoise(noise)
 
         # (1) Saliency: one pass without weight gradients; (2) mask the top M.
-        training = model.module.training
-        model.module.eval()
-        gradient, _ = model.gradient(
-            batch, batch.labels, sampler=sampler, sites=noise.sites, draws=own.saliency_draws
-        )
-        model.module.train(training)
+        with evaluating(model):
+            gradient, _ = model.gradient(
+                batch, batch.labels, sampler=sampler, sites=noise.sites, draws=own.saliency_draws
+            )
         ids = batch.ids
         if masked_tokens:
             assert model.mask_token_id is not None

@@ -82,11 +82,20 @@ class Pass:
     """The sum of all penalties (:meth:`Session.penalty`): they are there before any term is computed."""
 
     @cached_property
+    def task_gradient(self) -> Tensor:
+        """Of the task loss with respect to ``start``; no weight gradient is computed for it."""
+        (found,) = torch.autograd.grad(self.task, self.start, retain_graph=True)
+        return found
+
+    @cached_property
     def gradient(self) -> Tensor:
         """Of task loss and penalties with respect to ``start``; no weight gradient is computed for it."""
-        raised = self.task if self.penalty is None else self.task + self.penalty
-        (found,) = torch.autograd.grad(raised, self.start, retain_graph=True)
-        return found
+        if self.penalty is None:
+            return self.task_gradient
+        (found,) = torch.autograd.grad(
+            self.penalty, self.start, retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        return self.task_gradient + found
 
 
 def _accumulate(compute: Callable[[], Tensor]) -> Tensor:

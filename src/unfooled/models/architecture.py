@@ -7,7 +7,7 @@ their relatives; the rest of the package speaks of sites only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from torch import nn
 
@@ -21,11 +21,16 @@ _ROBERTA_LIKE = {"camembert", "roberta", "xlm-roberta"}
 """Families that know a token's place by an absolute number alone; RoBERTa counts on from its padding id."""
 _REPEATABLE = {"albert", "bert", "camembert", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"}
 
+Summary = Literal["first", "last", "mean"]
+"""The first token (``[CLS]``), the last one that is not padding, or the mean of all."""
+
 
 @dataclass(frozen=True)
 class Architecture:
     """The modules that carry the noise sites of one model."""
 
+    base: nn.Module
+    """The encoder, or encoder and decoder, without the classification head."""
     embeddings: nn.Module
     """Word-embedding table of the encoder."""
     decoder_embeddings: nn.Module | None
@@ -37,6 +42,8 @@ class Architecture:
     rows_may_repeat_between_blocks: bool
     first_token_suffices: bool
     """The head reads the first token of the last block only."""
+    summary: Summary
+    """Which tokens of the last layer the head reads, before any pooler."""
     first_position: int | None
     """The position number of the first token, where such numbers alone tell the places; None: they do not."""
 
@@ -62,14 +69,23 @@ def describe(model: Any) -> Architecture:
             "can find. Use an encoder such as BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa or T5."
         )
     return Architecture(
+        base=model.base_model,
         embeddings=embeddings,
         decoder_embeddings=decoder_embeddings,
         blocks=blocks,
         depth=depth,
         rows_may_repeat_between_blocks=config.model_type in _REPEATABLE,
         first_token_suffices=first_token.suffices(model),
+        summary=_summary(model),
         first_position=_first_position(config),
     )
+
+
+def _summary(model: Any) -> Summary:
+    # T5 and BART read the end-of-text token of the decoder; decoders with a ``score`` head their last token.
+    if getattr(model.config, "is_encoder_decoder", False) or hasattr(model, "score"):
+        return "last"
+    return "mean" if getattr(model.config, "classifier_pooling", "cls") == "mean" else "first"  # ModernBERT
 
 
 def _first_position(config: Any) -> int | None:

@@ -63,6 +63,12 @@ class Forward:
 
     logits: Tensor
     hidden: tuple[Tensor, ...] = ()
+    summary: Tensor | None = None
+    """Of texts, with the hidden states: the token of the last layer that the classification head reads,
+    before any pooler (``[CLS]``, or the end of the text), ``(rows, width)``."""
+    features: Tensor | None = None
+    """Of texts, with the hidden states: what the embedding layer, with positions and LayerNorm, gives to
+    the first block, ``(rows, tokens, width)``."""
 
 
 class InputBatch(Protocol):

@@ -42,6 +42,10 @@ class Tap:
     record: bool = False
     hidden: list[Tensor] = field(default_factory=list)
     """With ``record``: embeddings, then each block's output, noise included."""
+    features: Tensor | None = None
+    """With ``record``: what enters the first block."""
+    last: Tensor | None = None
+    """With ``record``: what the classification head is given, ``(rows, tokens, width)``."""
 
     calls: int = 0
     copied: bool = False
@@ -135,6 +139,8 @@ def _install(architecture: Architecture) -> Iterator[Any]:
 
     def before_block(module: nn.Module, args: Any, kwargs: Any) -> Any:
         tap = current()
+        if tap is not None and tap.record and tap.features is None:
+            tap.features = args[0] if args else kwargs["hidden_states"]
         if tap is None or not tap.copied:
             return None
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
@@ -143,6 +149,11 @@ def _install(architecture: Architecture) -> Iterator[Any]:
             if isinstance(value, Tensor):
                 bound.arguments[name] = value[tap.copies]
         return bound.args, bound.kwargs
+
+    def at_base(module: nn.Module, args: Any, output: Any) -> None:
+        tap = current()
+        if tap is not None and tap.record:
+            tap.last = output[0]
 
     def first_token_wanted() -> bool:
         tap = current()
@@ -153,6 +164,7 @@ def _install(architecture: Architecture) -> Iterator[Any]:
     yield architecture.embeddings.register_forward_hook(at_embeddings)
     if architecture.decoder_embeddings is not None and not one_table:
         yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)
+    yield architecture.base.register_forward_hook(at_base)
     for block in architecture.blocks:
         yield block.register_forward_hook(at_block)
         yield block.register_forward_pre_hook(before_block, with_kwargs=True)

@@ -216,7 +216,17 @@ class TextModel(Model):
             inputs["position_ids"] = batch.positions + self._first_position()
         with tapped(self.architecture, tap), self.autocast():
             logits = self.module(**inputs).logits
-        return Forward(logits.float(), tuple(tap.hidden))
+        summary = None if tap.last is None else self._summary(tap.last, tap.mask)
+        return Forward(logits.float(), tuple(tap.hidden), summary, tap.features)
+
+    def _summary(self, last: Tensor, mask: Tensor) -> Tensor:
+        """What the head reads of each row of the last layer."""
+        if self.architecture.summary == "first":
+            return last[:, 0].float()
+        if self.architecture.summary == "last":
+            return last[torch.arange(len(last), device=last.device), mask.sum(dim=1) - 1].float()
+        weights = mask.unsqueeze(-1).float()
+        return (last.float() * weights).sum(dim=1) / weights.sum(dim=1)
 
     def _blocks_may_share(self, sites: Sequence[Site]) -> bool:
         """Whether copies of a row have a block in common before the first noise site."""

@@ -1,4 +1,4 @@
-"""Which tokens matter: the norm of the loss gradient at each word embedding (RSMI §2.2).
+"""Which tokens matter: the norm of the loss gradient at each word embedding (RSMI §2.2, InfoBERT §3.2).
 
 Special tokens and padding are never candidates. Noise is on in the saliency pass as in any other.
 """
@@ -29,6 +29,19 @@ def most_salient(gradient: Tensor, maskable: Tensor, count: int) -> Tensor:
     """The same positions as a mask, ``(rows, tokens)``."""
     indices, chosen = _top(gradient, maskable, count)
     return torch.zeros_like(maskable).scatter(1, indices, chosen)
+
+
+def between_ranks(gradient: Tensor, candidates: Tensor, low: float, high: float) -> Tensor:
+    """The candidates of each row with ascending ranks ⌈n·low⌉ … ⌈n·high⌉ − 1 of n, as a mask (InfoBERT)."""
+    norms = gradient.float().norm(dim=-1).masked_fill(~candidates, torch.inf)
+    order = norms.sort(dim=-1, stable=True).indices
+    ranks = torch.empty_like(order).scatter_(
+        1, order, torch.arange(order.shape[1]).expand_as(order).to(order)
+    )
+    count = candidates.sum(dim=1, keepdim=True).double()
+    # 0.07·100 is a little more than 7 in binary, and means 7.
+    first, past = ((count * share - 1e-9).ceil() for share in (low, high))
+    return candidates & (ranks >= first) & (ranks < past)
 
 
 def _top(gradient: Tensor, maskable: Tensor, count: int) -> tuple[Tensor, Tensor]:

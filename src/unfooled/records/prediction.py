@@ -21,6 +21,9 @@ class Prediction:
     masked_words: tuple[str, ...] = ()
     masked_spans: tuple[tuple[int, int, int], ...] = ()
     """(which text, start, end) of each masked word, for display."""
+    anchored_words: tuple[str, ...] = ()
+    anchored_spans: tuple[tuple[int, int, int], ...] = ()
+    """Where asked for: the words whose gradient is neither small nor large, and their places, in order."""
     forwards: int = 0
     """Forward passes spent."""
     abstained: bool = False

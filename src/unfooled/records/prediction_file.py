@@ -18,7 +18,18 @@ from unfooled.records.prediction import Prediction
 from unfooled.untrusted import csv_line
 
 SUFFIXES = (".csv", ".jsonl")
-OWN = ("answer", "score", "abstained", "refused", "leader", "votes", "masked_words", "forwards", "truncated")
+OWN = (
+    "answer",
+    "score",
+    "abstained",
+    "refused",
+    "leader",
+    "votes",
+    "masked_words",
+    "anchored_words",
+    "forwards",
+    "truncated",
+)
 
 
 class PredictionFile:
@@ -42,6 +53,7 @@ class PredictionFile:
             "leader": answer.leader,
             "votes": list(answer.votes),
             "masked_words": list(answer.masked_words),
+            "anchored_words": list(answer.anchored_words),
             "forwards": answer.forwards,
             "truncated": answer.truncated,
             **{f"score_{label}": score for label, score in answer.scores.items()},

@@ -65,6 +65,7 @@ class Predictions(Result, Sequence[Prediction]):
                 "abstained": one.abstained,
                 "refused": one.refused or None,
                 "masked_words": list(one.masked_words),
+                "anchored_words": list(one.anchored_words),
                 "forwards": one.forwards,
                 "truncated": one.truncated,
                 **{f"score_{label}": score for label, score in one.scores.items()},
