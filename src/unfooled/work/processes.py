@@ -138,7 +138,8 @@ def child(parent: Connection) -> None:
 
     spec, at_once = parent.recv()
     serve(lambda: pickle.loads(spec), at_once, receive, send)
-    # All records are sent. An interpreter that takes its modules down for seconds would keep the parent waiting.
+    # All records are sent. An interpreter that takes its modules down for seconds would keep the parent
+    # waiting.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
