@@ -1,12 +1,13 @@
 """What RSMI costs against plain fine-tuning and plain prediction: ratios, measured in one process.
 
-    python benchmarks/rsmi_cost.py [--run runs/rsmi] [--json] [--texts 400] [--steps 40]
+    python benchmarks/rsmi_cost.py [--run runs/rsmi] [--json] [--texts 400] [--steps 40] [--precision float32]
 
 Training: seconds a step, RSMI over plain, on the same batches, alternating so that a noisy machine
-disturbs both alike. Prediction: seconds for the same texts, RSMI (both output modes) over one plain
-forward each, and a literal transcription of Algorithm 1 (full backward pass, one forward after another,
-padded to 256) over ours. With ``--run`` a trained RSMI run is measured (how many texts need the second
-stage depends on the model); without it one is trained on a part of movie-reviews first.
+disturbs both alike. Prediction: seconds for the same texts, RSMI (both output modes, and the sequential
+second stage) over one plain forward each; on how many of ``--agreement`` texts the sequential second stage
+gives the label of all k1 votes; and a literal transcription of Algorithm 1 (full backward pass, one forward
+after another, padded to 256) over ours. With ``--run`` a trained RSMI run is measured (how many texts need
+the second stage depends on the model); without it one is trained on a part of movie-reviews first.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ from unfooled.models import Encoded, FreshNoise, Noise, TextModel, collate
 from unfooled.predictors import Plain, TwoStep
 from unfooled.predictors.two_step import votes_to_pass
 
+MODES: dict[str, dict[str, Any]] = {
+    "vote": {"output": "vote", "second_stage": "fixed"},
+    "mean-logit": {"output": "mean-logit", "second_stage": "fixed"},
+    "sequential": {"output": "vote", "second_stage": "sequential"},
+}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -39,34 +46,45 @@ def main() -> None:
     parser.add_argument("--task", default="movie-reviews")
     parser.add_argument("--texts", type=int, default=400, help="texts to predict")
     parser.add_argument("--literal-texts", type=int, default=12, help="texts for the literal transcription")
+    parser.add_argument("--agreement", type=int, default=1000, help="texts to compare the second stages on")
+    parser.add_argument("--precision", default="auto", help="float32, bf16, or auto")
     parser.add_argument("--steps", type=int, default=30, help="training steps of each kind")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
-    classifier = uf.load(options.run) if options.run else _trained(options.task)
+    run = options.run or _trained(options.task)
+    classifier = uf.load(run, precision=options.precision)
     if not isinstance(classifier.predictor, TwoStep):
         sys.exit(f"{options.run} is not an RSMI run.")
-    splits = data.load(options.task, limit_test=options.texts)
+    splits = data.load(options.task)
     text = classifier.model
-    encoded = text.encode(list(splits.test["text"]))
+    every = text.encode(list(splits.test["text"]))
+    random.Random(0).shuffle(every)
+    encoded = every[: options.texts]
     result: dict[str, object] = {
         "texts": len(encoded),
+        "precision": text.precision,
         "predictor": classifier.predictor.describe(),
         "training": training_cost(classifier, splits, options.steps),
         "prediction": prediction_cost(text, classifier.predictor, encoded, options.literal_texts),
+        "agreement": agreement(text, classifier.predictor, every[: options.agreement]),
     }
     if options.json:
         print(json.dumps(result, indent=2))
         return
-    train, predict = result["training"], result["prediction"]
-    assert isinstance(train, dict) and isinstance(predict, dict)
+    train, predict, same = result["training"], result["prediction"], result["agreement"]
+    assert isinstance(train, dict) and isinstance(predict, dict) and isinstance(same, dict)
     print(f"training step   RSMI / plain           {train['ratio']:.2f}")
-    for mode in ("vote", "mean-logit"):
+    for mode in MODES:
         row = predict[mode]
         print(
             f"prediction      RSMI {mode:10} / plain {row['ratio']:.2f}   "
-            f"({row['forwards']:.1f} forwards a text, {row['second_stage']:.0%} in the second stage)"
+            f"({row['forwards']:.1f} forwards per text, {row['second_stage']:.0%} in the second stage)"
         )
+    print(
+        f"sequential second stage: the label of all votes on {same['same']} of {same['texts']} texts, "
+        f"{same['second_stage']} of them in the second stage, {same['votes']:.1f} votes there"
+    )
     print(f"Algorithm 1 transcribed / ours         {predict['literal_over_ours']:.1f}")
 
 
@@ -115,8 +133,8 @@ def prediction_cost(
     text.module.eval()
     Plain().decide(text, encoded[:16])
     result: dict[str, object] = {}
-    for mode in ("vote", "mean-logit"):
-        ours = dataclasses.replace(predictor, output=mode)
+    for mode in MODES:
+        ours = dataclasses.replace(predictor, **MODES[mode])
         ours.decide(text, encoded[:16])
         plain_times, our_times = [], []
         for seed in range(3):
@@ -130,12 +148,26 @@ def prediction_cost(
             "second_stage": sum(d.stage == 2 for d in decisions) / len(decisions),
         }
     few = encoded[:literal_texts]
-    ours = dataclasses.replace(predictor, output="mean-logit")
+    ours = dataclasses.replace(predictor, **MODES["mean-logit"])
     our_seconds = seconds(lambda: ours.decide(text, few))
     result["literal_over_ours"] = (
         seconds(lambda: [literal_algorithm_1(text, ours, e) for e in few]) / our_seconds
     )
     return result
+
+
+def agreement(text: TextModel, predictor: TwoStep, encoded: list[Encoded]) -> dict[str, float]:
+    """How often the sequential second stage gives the label of the fixed one, with how many votes."""
+    fixed, sequential = (
+        dataclasses.replace(predictor, **MODES[mode]).decide(text, encoded) for mode in ("vote", "sequential")
+    )
+    second = [decision for decision in sequential if decision.stage == 2]
+    return {
+        "texts": len(encoded),
+        "same": sum(a.label == b.label for a, b in zip(fixed, sequential, strict=True)),
+        "second_stage": len(second),
+        "votes": sum(sum(decision.votes[1]) for decision in second) / max(1, len(second)),
+    }
 
 
 def literal_algorithm_1(text: TextModel, settings: TwoStep, item: Encoded) -> int:
@@ -181,11 +213,11 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _trained(task: str) -> uf.Classifier:
+def _trained(task: str) -> Path:
     folder = Path("runs") / f"benchmark-{task}-rsmi"
-    if (folder / "unfooled.json").exists():
-        return uf.load(folder)
-    return uf.train(folder, task=task, defence="rsmi")
+    if not (folder / "unfooled.json").exists():
+        uf.train(folder, task=task, defence="rsmi")
+    return folder
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@ from unfooled.predictors import TwoStep
         ({"noise_layers": ["middle"]}, "noise_layers must be"),
         ({"noise_layers": 0}, "noise_layers: sigma is above 0"),
         ({"noise_layers": True}, "noise_layers must be"),
+        ({"noise_layers": 2, "noise_stride": 2}, "noise_layers and noise_stride both say which blocks"),
+        ({"noise_stride": 0}, "noise_stride must be at least 1"),
+        ({"noise_stride": 4}, "noise_stride is 4, but this encoder has 3 blocks. Choose 1 to 3"),
+        ({"second_stage": "early"}, "second_stage must be one of 'fixed', 'sequential', got 'early'"),
+        ({"second_stage": "sequential", "output": "mean-logit"}, "second_stage: sequential stops when"),
         ({"sigam": 0.3}, r"no setting 'sigam'. Did you mean 'sigma'\?"),
     ],
     ids=str,
@@ -64,6 +69,19 @@ def test_noise_layers_are_spread_evenly_from_the_first_block(
     count: int, depth: int, blocks: tuple[int, ...]
 ) -> None:
     assert spread(count, depth) == blocks
+
+
+@pytest.mark.parametrize(
+    ("stride", "depth", "blocks"),
+    [(3, 12, (0, 3, 6, 9)), (4, 12, (0, 4, 8)), (3, 6, (0, 3)), (1, 3, (0, 1, 2)), (6, 6, (0,))],
+)
+def test_a_stride_is_what_the_authors_code_makes_of_its_number(
+    stride: int, depth: int, blocks: tuple[int, ...]
+) -> None:
+    classifier = tiny_classifier("bert", num_hidden_layers=depth)
+    resolved = make_defence("rsmi", {"noise_stride": stride}).resolved(classifier)
+    assert isinstance(resolved, Rsmi) and resolved.noise_layers == blocks
+    assert resolved.resolved(classifier) == resolved
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6, 12, 24])
@@ -106,8 +124,9 @@ def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextMode
         "saliency_draws": 2,
         "first_votes": 7,
         "second_votes": 9,
+        "second_stage": "sequential",
         "alpha": 0.9,
-        "output": "mean-logit",
+        "output": "vote",
     }
     predictor = make_defence("rsmi", given).resolved(bert).predictor(bert)
     assert predictor == TwoStep(**{**given, "noise_layers": ("embeddings", 2)})

@@ -45,6 +45,9 @@ CASES = {
     "two-step, no mask": case(
         "two-step", [3], range(6, 9), first_votes=3, second_votes=8, masking="none", **LOUD
     ),
+    "two-step, sequential": case(
+        "two-step", [3], range(1, 13), first_votes=3, second_votes=12, second_stage="sequential", **LOUD
+    ),
     "sequential": case("sequential", range(1, 12), max_votes=11, **LOUD),
     "sequential, no mask": case("sequential", range(1, 12), max_votes=11, masking="none", **LOUD),
     "random-mask": case("random-mask", [6], votes=6, kept=0.5),

@@ -13,11 +13,12 @@ import torch
 from scipy.stats import binom
 
 from tiny_models import TEXTS, sentences, tiny_classifier
+from unfooled.errors import UsageError
 from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
-from unfooled.predictors import TwoStep
+from unfooled.predictors import TwoStep, ballots
 from unfooled.predictors.ballots import Ballot
 from unfooled.predictors.masking import Masking, MaskPlan, make_plan
-from unfooled.predictors.two_step import votes_to_pass
+from unfooled.predictors.two_step import SecondStage, votes_to_pass
 
 LOUD = TwoStep(sigma=1.0, noise_layers=(0, 1), masked_tokens=2, candidates=4, second_votes=21)
 """Noise so strong that many first votes are not unanimous."""
@@ -89,31 +90,49 @@ def test_it_is_algorithm_1(labels: int, masking: Masking, first_votes: int) -> N
     assert 2 in stages, "the votes must split for this test to mean anything"
 
 
+def made_up(ballot: Ballot, labels: int) -> list[float]:
+    """A vote by the ballot's key, some inputs leaning more than others."""
+    chooser = random.Random(ballot.key)
+    leaning = 1 + ballot.owner % 4
+    label = chooser.choices(range(labels), weights=[leaning, *[1] * (labels - 1)])[0]
+    return [float(index == label) for index in range(labels)]
+
+
+def make_up_votes(monkeypatch: pytest.MonkeyPatch, labels: int, inputs: int = 80) -> list[Encoded]:
+    """Inputs whose votes are made up, without a model."""
+    monkeypatch.setattr(
+        "unfooled.predictors.ballots.cast",
+        lambda _, __, ballots, *___: [made_up(ballot, labels) for ballot in ballots],
+    )
+    return [Encoded((number,), (0,), (True,), ((0, 0, 1),)) for number in range(inputs)]
+
+
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("first_votes", [2, 5, 9])
 @pytest.mark.parametrize("second_votes", [1, 7, 8, 50])
-def test_saving_votes_never_changes_the_label(
-    monkeypatch: pytest.MonkeyPatch, labels: int, first_votes: int, second_votes: int
+@pytest.mark.parametrize("second_stage", ["fixed", "sequential"])
+def test_saving_votes_that_cannot_change_the_label_never_changes_it(
+    monkeypatch: pytest.MonkeyPatch,
+    labels: int,
+    first_votes: int,
+    second_votes: int,
+    second_stage: SecondStage,
 ) -> None:
     """Hundreds of made-up votes, close and clear ones, ties among them."""
-
-    def made_up(ballot: Ballot) -> list[float]:
-        chooser = random.Random(ballot.key)
-        leaning = 1 + ballot.owner % 4
-        label = chooser.choices(range(labels), weights=[leaning, *[1] * (labels - 1)])[0]
-        return [float(index == label) for index in range(labels)]
-
-    monkeypatch.setattr(
-        "unfooled.predictors.ballots.cast",
-        lambda _, __, ballots, ___: [made_up(ballot) for ballot in ballots],
+    encoded = make_up_votes(monkeypatch, labels)
+    predictor = TwoStep(
+        first_votes=first_votes,
+        second_votes=second_votes,
+        masking="none",
+        alpha=0.9,
+        second_stage=second_stage,
+        second_error=0.0,
     )
-    predictor = TwoStep(first_votes=first_votes, second_votes=second_votes, masking="none", alpha=0.9)
-    encoded = [Encoded((number,), (0,), (True,), ((0, 0, 1),)) for number in range(80)]
     plan = plan_for(None, encoded, predictor, 0)
     passes = [binom.cdf(count, first_votes, 0.5) > 0.9 for count in range(first_votes + 1)]
     for owner, decision in enumerate(predictor.decide(SimpleNamespace(num_labels=labels), encoded)):
         first, second = (
-            [made_up(stage(owner, draw)) for draw in range(votes)]
+            [made_up(stage(owner, draw), labels) for draw in range(votes)]
             for stage, votes in ((plan.top, first_votes), (plan.sampled, second_votes))
         )
         stands = passes[max(counts(first, labels))]
@@ -186,3 +205,76 @@ def test_abstention_counts_every_vote_of_the_second_stage(two_classes: TextModel
     assert second
     assert all(sum(decision.votes[1]) == 21 for decision in second)
     assert {decision.abstained for decision in second} == {True, False}
+
+
+@pytest.mark.parametrize("labels", [2, 4])
+def test_a_sequential_second_stage_casts_a_part_of_the_same_ballots(
+    monkeypatch: pytest.MonkeyPatch, labels: int
+) -> None:
+    encoded = make_up_votes(monkeypatch, labels, inputs=200)
+    sequential = TwoStep(masking="none", alpha=1.0, second_stage="sequential")  # all reach the second stage
+    plan = plan_for(None, encoded, sequential, 0)
+    model = SimpleNamespace(num_labels=labels)
+    agree = cast = 0
+    for owner, decision in enumerate(sequential.decide(model, encoded)):  # type: ignore[arg-type]
+        all_ballots = [made_up(plan.sampled(owner, draw), labels) for draw in range(50)]
+        final = counts(all_ballots, labels)
+        assert list(decision.votes[1]) == counts(all_ballots[: sum(decision.votes[1])], labels)
+        assert sum(decision.votes[1]) <= decision.forwards - 5 <= min(50, sum(decision.votes[1]) + 3)
+        agree += decision.label == final.index(max(final))
+        cast += sum(decision.votes[1])
+    assert agree >= 0.97 * 200, "three quarters of these are clear, a quarter are coin tosses"
+    assert cast < 0.7 * 50 * 200
+
+
+def test_a_smaller_second_error_casts_more_ballots(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = make_up_votes(monkeypatch, 2)
+    model = SimpleNamespace(num_labels=2)
+
+    def forwards(error: float) -> int:
+        predictor = TwoStep(masking="none", second_stage="sequential", second_error=error)
+        return sum(one.forwards for one in predictor.decide(model, encoded))  # type: ignore[arg-type]
+
+    assert forwards(0.2) < forwards(0.03) < forwards(0.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"output": "mean-logit"}, "output is mean-logit"),
+        ({"abstain_below": 0.6}, "judge the complete vote"),
+        ({"abstain_error_rate": 0.01}, "judge the complete vote"),
+    ],
+)
+def test_a_sequential_second_stage_is_refused_where_the_whole_vote_counts(
+    bert: TextModel, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        TwoStep(second_stage="sequential", **settings).check(bert)
+    TwoStep(**settings).check(bert)
+
+
+@pytest.mark.parametrize("second_stage", ["fixed", "sequential"])
+def test_the_blocks_before_the_noise_run_once_per_masked_input(
+    two_classes: TextModel, monkeypatch: pytest.MonkeyPatch, second_stage: SecondStage
+) -> None:
+    """Over all rounds of both stages; with room for nothing they run again, and the answers are the same."""
+    predictor = TwoStep(
+        sigma=1.2, noise_layers=(1, 2), masked_tokens=1, candidates=3, second_stage=second_stage
+    )
+    encoded = two_classes.encode(sentences(12))
+    seen: list[tuple[int, ...]] = []
+    own = TextModel.shared
+
+    def shared(self: TextModel, batch: Any, sites: Any) -> Any:
+        seen.extend(tuple(ids[mask.bool()].tolist()) for ids, mask in zip(batch.ids, batch.mask, strict=True))
+        return own(self, batch, sites)
+
+    monkeypatch.setattr(TextModel, "shared", shared)
+    decisions = predictor.decide(two_classes, encoded)
+    assert {decision.stage for decision in decisions} == {1, 2}
+    assert len(seen) == len(set(seen)) > len(encoded)
+    monkeypatch.setattr(ballots, "MOST_KEPT", 0)
+    assert [(one.label, one.votes) for one in predictor.decide(two_classes, encoded)] == [
+        (one.label, one.votes) for one in decisions
+    ]

@@ -21,10 +21,12 @@ from torch import Tensor
 from unfooled.defences.base import evaluating
 from unfooled.defences.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
+from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text
 from unfooled.predictors import Predictor, TwoStep
 from unfooled.predictors.saliency import rank_tokens
 from unfooled.predictors.tally import Output
+from unfooled.predictors.two_step import SecondStage
 from unfooled.settings import MOST_VOTES, setting
 
 SHORT_TEXT = 64
@@ -68,6 +70,11 @@ class Rsmi:
     noise_layers: int | tuple[Site, ...] | None = setting(
         None, "How many noise layers (N_l), spread evenly, or the list of blocks, from 0", at_least=0
     )
+    noise_stride: int | None = setting(
+        None,
+        "Noise after every so many blocks, from 0: the authors' nth_layers; instead of noise_layers",
+        at_least=1,
+    )
     masked_tokens: int | None = setting(None, "Masked tokens (M)", at_least=0)
     candidates: int | None = setting(
         None, "Most salient tokens to draw masks from (N); 2·M + 1 if not given", at_least=0
@@ -84,6 +91,9 @@ class Rsmi:
     )
     first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1, at_most=MOST_VOTES)
     second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1, at_most=MOST_VOTES)
+    second_stage: SecondStage = setting(
+        "fixed", "fixed (k1 votes), or sequential (stops when the rest would hardly change the answer)"
+    )
     alpha: float = setting(0.98, "Level of the first stage's test (α)", at_least=0, at_most=1)
     output: Output = setting("vote", "vote or mean-logit")
 
@@ -94,6 +104,8 @@ class Rsmi:
         defaults = SHORT if short else family
         masked = defaults.masked_tokens if self.masked_tokens is None else self.masked_tokens
         layers = self.noise_layers
+        if self.noise_stride is not None:
+            layers = self._strided(text.depth)
         if layers is None:
             count = min(defaults.noise_layers, text.depth)
             first = text.depth - count
@@ -104,10 +116,25 @@ class Rsmi:
             masked_tokens=masked,
             warmup=defaults.warmup if self.warmup is None else self.warmup,
             noise_layers=spread(layers, text.depth) if isinstance(layers, int) else layers,
+            noise_stride=None,  # said by the list of blocks
             candidates=2 * masked + 1 if self.candidates is None else self.candidates,
         )
         result.predictor(model).check(model)
         return result
+
+    def _strided(self, depth: int) -> tuple[int, ...]:
+        """Every so many blocks from block 0: 0, 3, 6, 9 of twelve for a stride of 3, four noise layers."""
+        assert self.noise_stride is not None
+        if self.noise_layers is not None:
+            raise UsageError(
+                "noise_layers and noise_stride both say which blocks take the noise. Give only one of them."
+            )
+        if self.noise_stride > depth:
+            raise UsageError(
+                f"noise_stride is {self.noise_stride}, but this encoder has {depth} blocks. "
+                f"Choose 1 to {depth}."
+            )
+        return tuple(range(0, depth, self.noise_stride))
 
     def begin(self, training: Training) -> RsmiSession:
         return RsmiSession(training, self)
@@ -123,6 +150,7 @@ class Rsmi:
             saliency_draws=self.saliency_draws,
             first_votes=self.first_votes,
             second_votes=self.second_votes,
+            second_stage=self.second_stage,
             alpha=self.alpha,
             output=self.output,
         )

@@ -2,7 +2,7 @@
 
 from unfooled.models.black_box import BlackBox
 from unfooled.models.encoding import Batch, Encoded, collate
-from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Unreadable
+from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Shared, Unreadable
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, NoiseSampler, Site, input_key, mix
 from unfooled.models.open_text import open_encoder, open_text
 from unfooled.models.tensor import TensorModel
@@ -20,6 +20,7 @@ __all__ = [
     "Model",
     "Noise",
     "NoiseSampler",
+    "Shared",
     "Site",
     "TensorModel",
     "TextModel",

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.models.encoding import checked_texts, refusal
-from unfooled.models.model import Excerpt, Forward, Unreadable
+from unfooled.models.model import Excerpt, Forward, Shared, Unreadable
 from unfooled.models.noise import Site
 
 Texts = tuple[str, ...]
@@ -167,6 +167,12 @@ class BlackBox:
         self.closed()
 
     def coordinates(self, item: PlainTexts) -> int:
+        self.closed()
+
+    def shared(self, batch: TextsBatch, sites: Sequence[Site]) -> None:
+        return None
+
+    def after(self, batch: TextsBatch, shared: Shared, **how: Any) -> Forward:
         self.closed()
 
     def gradient(self, batch: TextsBatch, labels: Tensor | None = None, **how: Any) -> tuple[Tensor, Tensor]:

@@ -7,11 +7,9 @@ work with six blocks. Outside training only, and never when hidden states are as
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 FAMILIES = {"bert", "camembert", "electra", "roberta", "xlm-roberta"}
@@ -26,27 +24,6 @@ def suffices(model: Any) -> bool:
         and getattr(config, "_attn_implementation", "") == "sdpa"
         and not getattr(config, "is_decoder", False)
     )
-
-
-class Replaced:
-    """Puts a forward function in place of a block's own, until ``remove``."""
-
-    def __init__(self, block: nn.Module, wanted: Callable[[], bool]) -> None:
-        own = block.forward
-
-        @functools.wraps(own)
-        def forward(
-            hidden_states: Tensor, attention_mask: Tensor | None = None, *args: object, **kwargs: object
-        ) -> object:
-            if wanted():
-                return first_token_of(block, hidden_states, attention_mask)
-            return own(hidden_states, attention_mask, *args, **kwargs)
-
-        self._block = block
-        block.forward = forward
-
-    def remove(self) -> None:
-        del self._block.forward
 
 
 def first_token_of(block: Any, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:

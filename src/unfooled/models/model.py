@@ -71,6 +71,16 @@ class Forward:
     the first block, ``(rows, tokens, width)``."""
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What all copies of a row have in common: its states at the first noise site, before the noise."""
+
+    states: Tensor
+    """``(rows, tokens, width)``; one token where the rest of the model reads no other."""
+    in_tuple: bool = False
+    """The block that gave them returns a tuple."""
+
+
 class InputBatch(Protocol):
     """Inputs that go through one forward pass together."""
 
@@ -158,6 +168,22 @@ class Model(Protocol):
         With ``copies``, row ``r`` of the result belongs to row ``copies[r]`` of the batch.
         """
         ...
+
+    def shared(self, batch: Any, sites: Sequence[Site]) -> Shared | None:
+        """The part of a forward pass before the noise, for ``after``; None if there is no such part."""
+        return None
+
+    def after(
+        self,
+        batch: Any,
+        shared: Shared,
+        *,
+        sampler: NoiseSampler,
+        sites: Sequence[Site],
+        copies: Sequence[int],
+    ) -> Forward:
+        """The rest of the forward pass: as ``forward`` with the same arguments, from what is shared."""
+        raise AssertionError(f"{type(self).__name__} shares nothing between copies of a row")
 
     def gradient(
         self,

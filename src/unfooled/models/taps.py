@@ -1,5 +1,7 @@
 """Reach into a running encoder: replace embeddings, add noise at sites, copy rows, record states.
 
+A pass may also end at the first noise site (``reach``), and a later one go on from there.
+
 The model is always called with its token ids, and hooks change what flows inside. That works for
 every architecture alike, including those that refuse ``inputs_embeds`` (T5), and keeps position
 numbers right where they are computed from the ids (RoBERTa).
@@ -7,9 +9,10 @@ numbers right where they are computed from the ids (RoBERTa).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from unfooled.models.architecture import Architecture
-from unfooled.models.first_token import Replaced
+from unfooled.models.first_token import first_token_of
+from unfooled.models.model import Shared
 from unfooled.models.noise import NoiseSampler, Site
 
 _ARGUMENTS_WITH_ROWS = ("attention_mask", "position_bias")
@@ -39,6 +43,10 @@ class Tap:
     """Index of the row that each leaving row copies; the copies are made at the first site."""
     first_token: bool = False
     """Compute the last block for the first token alone."""
+    ends_at: Site | None = None
+    """Run no further than this block: its output is raised as :class:`Reached`."""
+    shared: Shared | None = None
+    """Stands in for the blocks up to the first site; goes with ``copies``."""
     record: bool = False
     hidden: list[Tensor] = field(default_factory=list)
     """With ``record``: embeddings, then each block's output, noise included."""
@@ -62,6 +70,13 @@ class Tap:
         if self.record:
             self.hidden.append(hidden)
         return hidden
+
+
+class Reached(Exception):
+    """The pass came to its end; carries the states there."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
 
 
 class _Taps(threading.local):
@@ -133,6 +148,9 @@ def _install(architecture: Architecture) -> Iterator[Any]:
             return output
         site = tap.calls
         tap.calls += 1
+        if site == tap.ends_at:
+            in_tuple = isinstance(output, tuple)
+            raise Reached(Shared(output[0] if in_tuple else output, in_tuple))
         if isinstance(output, tuple):
             return (tap.visit(site, output[0]), *output[1:])
         return tap.visit(site, output)
@@ -155,12 +173,23 @@ def _install(architecture: Architecture) -> Iterator[Any]:
         if tap is not None and tap.record:
             tap.last = output[0]
 
-    def first_token_wanted() -> bool:
-        tap = current()
-        return tap is not None and tap.first_token
+    def shortcut(block: nn.Module) -> _Shortcut:
+        last = architecture.first_token_suffices and block is architecture.blocks[-1]
 
-    if architecture.first_token_suffices:
-        yield Replaced(architecture.blocks[-1], first_token_wanted)
+        def instead(hidden_states: Any = None, attention_mask: Any = None, *args: Any, **kwargs: Any) -> Any:
+            tap = current()
+            if tap is None:
+                return None
+            if tap.shared is not None and not tap.copied:
+                return (tap.shared.states,) if tap.shared.in_tuple else tap.shared.states
+            if last and tap.first_token:
+                return first_token_of(block, hidden_states, attention_mask)
+            return None
+
+        return instead
+
+    for block in architecture.blocks:
+        yield _Replaced(block, shortcut(block))
     yield architecture.embeddings.register_forward_hook(at_embeddings)
     if architecture.decoder_embeddings is not None and not one_table:
         yield architecture.decoder_embeddings.register_forward_hook(at_decoder_embeddings)
@@ -168,3 +197,25 @@ def _install(architecture: Architecture) -> Iterator[Any]:
     for block in architecture.blocks:
         yield block.register_forward_hook(at_block)
         yield block.register_forward_pre_hook(before_block, with_kwargs=True)
+
+
+_Shortcut = Callable[..., Any]
+"""Called like a block; gives what the block would, or None for the block to run."""
+
+
+class _Replaced:
+    """Puts a shortcut before a block's own forward function, until ``remove``."""
+
+    def __init__(self, block: nn.Module, shortcut: _Shortcut) -> None:
+        own = block.forward
+
+        @functools.wraps(own)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            output = shortcut(*args, **kwargs)
+            return own(*args, **kwargs) if output is None else output
+
+        self._block = block
+        block.forward = forward
+
+    def remove(self) -> None:
+        del self._block.forward

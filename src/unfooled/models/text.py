@@ -26,9 +26,9 @@ from unfooled.models import architecture as arch
 from unfooled.models.black_box import BlackBox
 from unfooled.models.encoding import Batch, Encoded, checked_texts, collate, encode, refusal
 from unfooled.models.identity import WeightsDigest
-from unfooled.models.model import EncodedInput, Forward, Model, Unreadable
+from unfooled.models.model import EncodedInput, Forward, Model, Shared, Unreadable
 from unfooled.models.noise import NoiseSampler, Site
-from unfooled.models.taps import Tap, tapped
+from unfooled.models.taps import Reached, Tap, tapped
 
 NOTHING_TO_READ = "the text has nothing to read (only spaces or control characters)"
 _NOT_ARCHITECTURE = {
@@ -209,6 +209,43 @@ class TextModel(Model):
             first_token=not (hidden_states or self.module.training),
             record=hidden_states,
         )
+        return self._run(batch, tap)
+
+    def shared(self, batch: Batch, sites: Sequence[Site]) -> Shared | None:
+        """The blocks up to the first noise site, where copies of a row begin to differ."""
+        if not self._blocks_may_share(sites) or self.module.training:
+            return None
+        tap = Tap(
+            mask=batch.mask, first_token=True, ends_at=min(site for site in sites if site != "embeddings")
+        )
+        try:
+            self._run(batch, tap)
+        except Reached as reached:
+            return reached.shared
+        raise AssertionError("the first noise site is one of the blocks")
+
+    def after(
+        self,
+        batch: Batch,
+        shared: Shared,
+        *,
+        sampler: NoiseSampler,
+        sites: Sequence[Site],
+        copies: Sequence[int],
+    ) -> Forward:
+        index = torch.tensor(copies, device=batch.ids.device)
+        tap = Tap(
+            mask=batch.mask,
+            sampler=sampler,
+            sites=tuple(sites),
+            copies=index,
+            first_token=True,
+            shared=shared,
+        )
+        return self._run(batch, tap)
+
+    def _run(self, batch: Batch, tap: Tap) -> Forward:
+        """Call the module on the batch with the tap in it."""
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if self._takes_type_ids:
             inputs["token_type_ids"] = batch.type_ids

@@ -1,20 +1,27 @@
 """Ballots: the forward passes of a randomised predictor, pooled over inputs and batched.
 
 A ballot is one noisy forward pass of one (masked) input. Ballots of many inputs share a model call;
-ballots of the same masked input share everything before the first noise site. Each ballot's noise is
-keyed by its input, its stream and its number, so pooling never changes a vote.
+ballots of the same masked input share everything before the first noise site, which may be kept for later
+rounds. Each ballot's noise is keyed by its input, its stream and its number, so pooling never changes a vote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from unfooled.hub.batches import map_batches
-from unfooled.models import EncodedInput, KeyedNoise, Model, Noise, as_text, as_texts
+from unfooled.hub.batches import map_batches, map_by_length
+from unfooled.models import EncodedInput, KeyedNoise, Model, Noise, Shared, as_text, as_texts
+
+MOST_KEPT = 2**28
+"""Bytes of states kept between the rounds of a vote."""
+TOKENS_AT_ONCE = 2**15
+"""Tokens whose states are computed before the room is looked at again."""
 
 
 @dataclass(frozen=True)
@@ -29,41 +36,133 @@ class Ballot:
     """Noise key."""
 
 
+@dataclass(frozen=True)
+class _Row:
+    """Ballots of one masked input."""
+
+    item: EncodedInput
+    numbers: list[int]
+    states: Tensor | None = None
+    """What they share, if it is kept."""
+
+
+class KeptStates:
+    """The states that all ballots of one masked input share, ``(tokens, width)``, kept between rounds.
+
+    At most ``MOST_KEPT`` bytes; what has no room is computed again, which changes time but no answer.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[int, dict[tuple[int, ...], Tensor]] = {}
+        self._size = 0
+        self.in_tuple = False
+        self.nothing_shared = False
+
+    @property
+    def has_room(self) -> bool:
+        return not self.nothing_shared and self._size < MOST_KEPT
+
+    def find(self, owner: int, masked: tuple[int, ...]) -> Tensor | None:
+        return self._of.get(owner, {}).get(masked)
+
+    def add(self, owner: int, masked: tuple[int, ...], states: Tensor) -> None:
+        if self._size + states.nbytes <= MOST_KEPT:
+            self._of.setdefault(owner, {})[masked] = states.clone()  # a view would keep the whole batch
+            self._size += states.nbytes
+
+    def drop(self, owner: int) -> None:
+        self._size -= sum(states.nbytes for states in self._of.pop(owner, {}).values())
+
+
 def cast(
-    model: Model, encoded: Sequence[EncodedInput], ballots: Sequence[Ballot], noise: Noise
+    model: Model,
+    encoded: Sequence[EncodedInput],
+    ballots: Sequence[Ballot],
+    noise: Noise,
+    kept: KeptStates | None = None,
 ) -> list[list[float]]:
-    """The logits of every ballot, in the order given."""
+    """The logits of every ballot, in the order given; ``kept`` is used, and filled for later ballots."""
     most = model.batch_size
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
         groups.setdefault((ballot.owner, tuple(sorted(ballot.masked))), []).append(number)
+    items = {
+        (owner, masked): hidden(model, encoded[owner], masked) if masked else encoded[owner]
+        for owner, masked in groups
+    }
+    if kept is not None:
+        _keep(model, items, noise, kept)
     rows = []
     for (owner, masked), numbers in groups.items():
-        item = encoded[owner]
-        if masked:
-            item = hidden(model, item, masked)
+        item = items[owner, masked]
+        states = None if kept is None else kept.find(owner, masked)
         # A large group is split so that no single row outgrows a batch.
         size = max(1, most // max(1, len(item)))
-        rows += [(item, numbers[start : start + size]) for start in range(0, len(numbers), size)]
+        rows += [_Row(item, numbers[start : start + size], states) for start in range(0, len(numbers), size)]
     logits: list[list[float]] = [[] for _ in ballots]
 
-    def logits_of(chunk: list[tuple[EncodedInput, list[int]]]) -> list[tuple[int, list[float]]]:
+    def logits_of(chunk: list[_Row]) -> list[tuple[int, list[float]]]:
         with torch.inference_mode():
-            batch = model.batch([item for item, _ in chunk])
-            numbers = [number for _, members in chunk for number in members]
-            copies = [row for row, (_, members) in enumerate(chunk) for _ in members]
-            forward = model.forward(
-                batch,
-                sampler=KeyedNoise(noise, [ballots[number].key for number in numbers]),
-                sites=noise.sites,
-                copies=copies,
-            )
+            batch = model.batch([row.item for row in chunk])
+            numbers = [number for row in chunk for number in row.numbers]
+            copies = [index for index, row in enumerate(chunk) for _ in row.numbers]
+            sampler = KeyedNoise(noise, [ballots[number].key for number in numbers])
+            states = [row.states for row in chunk if row.states is not None]
+            if states:
+                assert kept is not None
+                shared = Shared(pad_sequence(states, batch_first=True), kept.in_tuple)
+                forward = model.after(batch, shared, sampler=sampler, sites=noise.sites, copies=copies)
+            else:
+                forward = model.forward(batch, sampler=sampler, sites=noise.sites, copies=copies)
             return list(zip(numbers, forward.logits.cpu().tolist(), strict=True))
 
-    for found in map_batches(logits_of, _packed(rows, most), model.device, parallel=model.parallel):
+    chunks = _packed([row for row in rows if row.states is not None], most)
+    chunks += _packed([row for row in rows if row.states is None], most)
+    for found in map_batches(logits_of, chunks, model.device, parallel=model.parallel):
         for number, values in found:
             logits[number] = values
     return logits
+
+
+def _keep(
+    model: Model,
+    items: Mapping[tuple[int, tuple[int, ...]], EncodedInput],
+    noise: Noise,
+    kept: KeptStates,
+) -> None:
+    """Compute what the ballots of each masked input share, where it is not kept yet and there is room."""
+    missing = [place for place in items if kept.find(*place) is None]
+    while missing and kept.has_room:
+        tokens, now = 0, 0
+        while now < len(missing) and tokens < TOKENS_AT_ONCE:
+            tokens += len(items[missing[now]])
+            now += 1
+        _keep_these(model, {place: items[place] for place in missing[:now]}, noise, kept)
+        missing = missing[now:]
+
+
+def _keep_these(
+    model: Model,
+    items: Mapping[tuple[int, tuple[int, ...]], EncodedInput],
+    noise: Noise,
+    kept: KeptStates,
+) -> None:
+    places, own = list(items), list(items.values())
+
+    def states_of(chunk: list[int]) -> list[Tensor | None]:
+        with torch.inference_mode():
+            shared = model.shared(model.batch([own[index] for index in chunk]), noise.sites)
+        if shared is None:
+            kept.nothing_shared = True
+            return [None] * len(chunk)
+        kept.in_tuple = shared.in_tuple
+        return [states[: len(own[index])] for index, states in zip(chunk, shared.states, strict=True)]
+
+    lengths = [len(item) for item in own]
+    found = map_by_length(states_of, lengths, model.batch_size, model.device, parallel=model.parallel)
+    for place, states in zip(places, found, strict=True):
+        if states is not None:
+            kept.add(*place, states)
 
 
 def hidden(model: Model, item: EncodedInput, positions: Sequence[int]) -> EncodedInput:
@@ -74,30 +173,35 @@ def hidden(model: Model, item: EncodedInput, positions: Sequence[int]) -> Encode
     return own.with_masked(positions, mask_id)
 
 
-def _packed(
-    rows: Sequence[tuple[EncodedInput, list[int]]], most: int
-) -> list[list[tuple[EncodedInput, list[int]]]]:
+def _packed(rows: Sequence[_Row], most: int) -> list[list[_Row]]:
     """Rows of similar length together, at most ``most`` padded tokens over all copies."""
-    order = sorted(rows, key=lambda row: -len(row[0]))
-    packed: list[list[tuple[EncodedInput, list[int]]]] = []
+    order = sorted(rows, key=lambda row: -len(row.item))
+    packed: list[list[_Row]] = []
     budget = 0
-    for item, numbers in order:
-        width = len(packed[-1][0][0]) if packed else len(item)
-        cost = width * len(numbers)
+    for row in order:
+        width = len(packed[-1][0].item) if packed else len(row.item)
+        cost = width * len(row.numbers)
         if not packed or cost > budget:
             packed.append([])
-            budget = max(most, len(item) * len(numbers))
-            cost = len(item) * len(numbers)
-        packed[-1].append((item, numbers))
+            cost = len(row.item) * len(row.numbers)
+            budget = max(most, cost)
+        packed[-1].append(row)
         budget -= cost
     return packed
 
 
 class Draws:
-    """Casts ballots for many owners at once and appends their logits."""
+    """Casts ballots for many owners at once and appends their logits.
 
-    def __init__(self, model: Model, encoded: Sequence[EncodedInput], noise: Noise) -> None:
+    With ``rounds``, what the ballots of one masked input share is computed once for all of them, until
+    ``close``.
+    """
+
+    def __init__(
+        self, model: Model, encoded: Sequence[EncodedInput], noise: Noise, *, rounds: bool = False
+    ) -> None:
         self._model, self._encoded, self._noise = model, encoded, noise
+        self._kept = KeptStates() if rounds else None
 
     def extend(
         self,
@@ -111,5 +215,12 @@ class Draws:
         for owner in owners:
             done = len(logits[owner])
             ballots += [ballot(owner, draw) for draw in range(done, done + size)]
-        for one, row in zip(ballots, cast(self._model, self._encoded, ballots, self._noise), strict=True):
+        rows = cast(self._model, self._encoded, ballots, self._noise, self._kept)
+        for one, row in zip(ballots, rows, strict=True):
             logits[one.owner].append(row)
+
+    def close(self, owners: Iterable[int]) -> None:
+        """These owners have all their ballots: nothing is kept for them."""
+        for owner in owners:
+            if self._kept is not None:
+                self._kept.drop(owner)

@@ -73,10 +73,12 @@ class Randomised:
         )
         return plan, noise
 
-    def begin(self, model: Model, encoded: Sequence[EncodedInput], seed: Seed) -> tuple[MaskPlan, Draws]:
-        """The saliency pass, and the means to cast ballots."""
+    def begin(
+        self, model: Model, encoded: Sequence[EncodedInput], seed: Seed, *, rounds: bool = False
+    ) -> tuple[MaskPlan, Draws]:
+        """The saliency pass, and the means to cast ballots; ``rounds``: the same inputs more than once."""
         plan, noise = self.planned(model, encoded, seed)
-        return plan, Draws(model, encoded, noise)
+        return plan, Draws(model, encoded, noise, rounds=rounds)
 
     def shown_masks(self, plan: MaskPlan, owner: int) -> tuple[int, ...]:
         """The most salient positions, which a decision reports as masked."""

@@ -55,7 +55,7 @@ class Sequential(Randomised):
         return self.candidates
 
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
-        plan, draws = self.begin(model, encoded, seed)
+        plan, draws = self.begin(model, encoded, seed, rounds=True)
         classes = model.num_labels
         logits: list[list[list[float]]] = [[] for _ in encoded]
         stopped: dict[int, tuple[int, ...]] = {}
@@ -69,6 +69,7 @@ class Sequential(Randomised):
                 votes = first_decided(logits[owner], classes, self.error_rate)
                 if votes is not None:
                     stopped[owner] = votes
+            draws.close(owner for owner in open_ones if owner in stopped)
             open_ones = [o for o in open_ones if o not in stopped and len(logits[o]) < self.max_votes]
             size = min(4, self.max_votes - len(logits[open_ones[0]])) if open_ones else 0
         return [

@@ -5,6 +5,8 @@ binomial test, it is the answer. Otherwise k1 inputs, each masking M of the top-
 forward each. The test is the one of the authors' code: ``binom.cdf(n_a, k0, 1/2) > alpha``, which for
 k0 = 5 and alpha = 0.98 means unanimity. With output ``vote``, the last quarter of the second stage is
 not cast where it cannot change the answer any more; ``mean-logit`` casts every ballot.
+``second_stage="sequential"`` casts the same ballots one after another and stops as soon as those still to
+come would change the answer with a probability of at most ``second_error`` (``statistics/curtailment.py``).
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.ballots import Draws
 from unfooled.predictors.masking import MaskPlan
@@ -23,8 +26,21 @@ from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.tally import Output, abstains, argmax, count_votes, scores_of
 from unfooled.records.decision import Decision
 from unfooled.settings import MOST_VOTES, setting
+from unfooled.statistics.curtailment import cannot_change, change_probability
 
+SecondStage = Literal["fixed", "sequential"]
+ROUND = 4
+"""Ballots of a sequential second stage that are cast together, of every open input at once."""
 Logits = list[list[float]]
+
+
+@dataclass(frozen=True)
+class Ballots:
+    """The second stage of one input."""
+
+    counted: Logits
+    cast: int
+    """How many were cast; those after the vote was over do not count."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,15 @@ class TwoStep(Randomised):
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
     first_votes: int = setting(5, "Votes of the first stage (k0)", at_least=1, at_most=MOST_VOTES)
     second_votes: int = setting(50, "Votes of the second stage (k1)", at_least=1, at_most=MOST_VOTES)
+    second_stage: SecondStage = setting(
+        "fixed", "fixed (k1 votes), or sequential (stops when the rest would hardly change the answer)"
+    )
+    second_error: float = setting(
+        0.03,
+        "Sequential second stage: stop when the rest changes the answer with at most this probability",
+        at_least=0,
+        at_most=0.5,
+    )
     alpha: float = setting(
         0.98, "The first vote stands if its binomial CDF exceeds this (α)", at_least=0, at_most=1
     )
@@ -49,12 +74,29 @@ class TwoStep(Randomised):
     def pool(self) -> int:
         return self.candidates
 
+    def check(self, model: Model) -> None:
+        super().check(model)
+        if self.second_stage == "fixed":
+            return
+        if self.output != "vote":
+            raise UsageError(
+                "second_stage: sequential stops when the votes are decided, but output is mean-logit, the "
+                "average of all k1 ballots. Set second_stage=fixed or output=vote."
+            )
+        if not self._only_the_winner_counts:
+            raise UsageError(
+                "second_stage: sequential stops before the vote is complete, but abstain_below and "
+                "abstain_error_rate judge the complete vote. Set second_stage=fixed, or choose the predictor "
+                "'sequential', which abstains at its error_rate."
+            )
+
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
-        plan, draws = self.begin(model, encoded, seed)
+        plan, draws = self.begin(model, encoded, seed, rounds=True)
         classes = model.num_labels
         first: list[Logits] = [[] for _ in encoded]
         draws.extend(first, range(len(encoded)), self.first_votes, plan.top)
         open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]
+        draws.close(set(range(len(encoded))) - set(open_ones))
         second = self._second_stage(plan, draws, open_ones, classes)
         return [
             self._decision(plan, owner, first[owner], second.get(owner), classes)
@@ -66,37 +108,61 @@ class TwoStep(Randomised):
 
     def _second_stage(
         self, plan: MaskPlan, draws: Draws, owners: Sequence[int], classes: int
-    ) -> dict[int, Logits]:
-        logits: dict[int, Logits] = {owner: [] for owner in owners}
+    ) -> dict[int, Ballots]:
+        """The ballots of each owner that count, and how many were cast."""
+        cast: dict[int, Logits] = {owner: [] for owner in owners}
+        counted: dict[int, int] = {}
         open_ones = list(owners)
         for size in self._rounds():
-            draws.extend(logits, open_ones, size, plan.sampled)
-            open_ones = [
-                owner for owner in open_ones if not _settled(logits[owner], classes, self.second_votes)
-            ]
-        return logits
+            draws.extend(cast, open_ones, size, plan.sampled)
+            for owner in open_ones:
+                if (stop := self._stop(cast[owner], len(cast[owner]) - size, classes)) is not None:
+                    counted[owner] = stop
+            draws.close(owner for owner in open_ones if owner in counted)
+            open_ones = [owner for owner in open_ones if owner not in counted]
+        return {owner: Ballots(logits[: counted.get(owner)], len(logits)) for owner, logits in cast.items()}
 
     def _rounds(self) -> list[int]:
-        """All ballots at once; or three quarters first, where the rest may not be needed."""
-        only_the_winner_counts = self.abstain_below == 0 and self.abstain_error_rate is None
-        if self.output != "vote" or not only_the_winner_counts or self.second_votes < 4:
-            return [self.second_votes]
-        # Each round runs the blocks before the first noise site again, so more rounds would not pay.
-        first = math.ceil(0.75 * self.second_votes)
-        return [first, self.second_votes - first]
+        """All ballots at once; or in parts, where the rest may not be needed."""
+        votes = self.second_votes
+        if self.second_stage == "sequential":
+            return [min(ROUND, votes - done) for done in range(0, votes, ROUND)]
+        if self.output != "vote" or not self._only_the_winner_counts or votes < 4:
+            return [votes]
+        first = math.ceil(0.75 * votes)
+        return [first, votes - first]
+
+    @property
+    def _only_the_winner_counts(self) -> bool:
+        return self.abstain_below == 0 and self.abstain_error_rate is None
+
+    def _stop(self, logits: Logits, looked_at: int, classes: int) -> int | None:
+        """After how many ballots the vote is over, if it is.
+
+        A sequential vote is looked at after every ballot, so that the answer does not depend on the rounds.
+        """
+        votes = self.second_votes
+        if self.second_stage == "fixed":
+            return len(logits) if cannot_change(count_votes(logits, classes), votes - len(logits)) else None
+        counts = list(count_votes(logits[:looked_at], classes))
+        for number, row in enumerate(logits[looked_at:], start=looked_at + 1):
+            counts[argmax(row)] += 1
+            if change_probability(tuple(counts), votes - number) <= self.second_error:
+                return number
+        return None
 
     def _decision(
-        self, plan: MaskPlan, owner: int, first: Logits, second: Logits | None, classes: int
+        self, plan: MaskPlan, owner: int, first: Logits, second: Ballots | None, classes: int
     ) -> Decision:
-        final = first if second is None else second
-        votes = [count_votes(first, classes)] + ([] if second is None else [count_votes(second, classes)])
+        final = first if second is None else second.counted
+        votes = [count_votes(stage, classes) for stage in ([first] if second is None else [first, final])]
         scores = scores_of(final, self.output, classes)
         return Decision(
             label=argmax(scores),
             scores=scores,
             votes=tuple(votes),
             masked=self.shown_masks(plan, owner),
-            forwards=plan.saliency_forwards + len(first) + len(second or []),
+            forwards=plan.saliency_forwards + len(first) + (0 if second is None else second.cast),
             abstained=abstains(
                 votes[-1], scores, below=self.abstain_below, error_rate=self.abstain_error_rate
             ),
@@ -112,15 +178,3 @@ def votes_to_pass(votes: int, alpha: float) -> int:
         if float(binom.cdf(count, votes, 0.5)) > alpha:
             return count
     return votes + 1
-
-
-def _settled(logits: Logits, classes: int, votes: int) -> bool:
-    """No ballot still to come can change the winner (ties go to the lower class, as in argmax)."""
-    counts = count_votes(logits, classes)
-    leader = argmax(counts)
-    left = votes - len(logits)
-    return all(
-        counts[leader] > counts[other] + left or (counts[leader] == counts[other] + left and leader < other)
-        for other in range(classes)
-        if other != leader
-    )
