@@ -92,7 +92,7 @@ def training_cost(classifier: uf.Classifier, splits: data.TaskData, steps: int) 
     text = classifier.model
     settings = {f.name for f in dataclasses.fields(Rsmi)}
     rsmi = Rsmi(**{k: v for k, v in classifier.predictor.describe().items() if k in settings})
-    rsmi = dataclasses.replace(rsmi, noise_layers=tuple(rsmi.noise_layers))  # type: ignore[arg-type]
+    rsmi = dataclasses.replace(rsmi, noise_layers=tuple(rsmi.noise_layers)).resolved(text)  # type: ignore[arg-type]
     encoded = text.encode(list(splits.train["text"]))
     labels = list(splits.train["label"])
     chooser = random.Random(0)

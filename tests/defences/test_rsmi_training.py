@@ -78,6 +78,22 @@ def test_the_tokens_of_the_largest_gradient_are_masked(
         assert torch.equal(training.ids[row, kept], batch.ids[row, kept])
 
 
+def test_a_share_masks_by_length_in_training_as_in_prediction(
+    classifier: TextModel, passes: list[Pass]
+) -> None:
+    batch = batch_of(classifier)
+    defence = rsmi(classifier, sigma=0, masked_tokens=2, masked_share=0.2)
+    loss_of(defence, classifier, batch, Step(done=0.0))
+    words = batch.maskable.sum(dim=1).tolist()
+    masked = (passes[-1].ids == classifier.mask_token_id).sum(dim=1).tolist()
+    assert masked == [min(2, int(0.2 * count + 0.5)) for count in words]
+    assert len(set(masked)) > 1
+    classifier.module.eval()
+    predictor = defence.predictor(classifier)
+    decisions = predictor.decide(classifier, classifier.encode(TEXTS))
+    assert [len(decision.masked) for decision in decisions] == masked
+
+
 def own_gradient(classifier: TextModel, batch: Batch) -> Tensor:
     """Each row's gradient from a plain call of the model, dropout off."""
     rows = []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Noise, TextModel
+from unfooled.models import Batch, Encoded, Noise, TextModel
 from unfooled.predictors import Sequential, TwoStep, Vote
 from unfooled.predictors.masking import MaskPlan, make_plan
 from unfooled.predictors.saliency import rank_tokens
@@ -23,7 +25,7 @@ MASKERS = {
 }
 
 
-def plan_of(classifier: TextModel, texts: list[str], masking: str, **changes: int) -> MaskPlan:
+def plan_of(classifier: TextModel, texts: list[str], masking: str, **changes: Any) -> MaskPlan:
     settings = {"masked_tokens": 2, "candidates": 4, "saliency_draws": 1, **changes}
     noise = Noise(0.5, (0,))
     return make_plan(classifier, classifier.encode(texts), seed=0, noise=noise, masking=masking, **settings)
@@ -36,13 +38,13 @@ def test_masked_positions_are_words_and_at_most_m(
 ) -> None:
     classifier: TextModel = request.getfixturevalue(family)
     seen: list[Batch] = []
-    forward = TextModel.forward
+    make = TextModel.batch
 
-    def spy(self: TextModel, batch: Batch, **options: object) -> object:
-        seen.append(batch)
-        return forward(self, batch, **options)
+    def spy(self: TextModel, encoded: list[Encoded], labels: list[int] | None = None) -> Batch:
+        seen.append(make(self, encoded, labels))
+        return seen[-1]
 
-    monkeypatch.setattr(TextModel, "forward", spy)
+    monkeypatch.setattr(TextModel, "batch", spy)
     encoded = classifier.encode(TEXTS)
     decisions = predictor.decide(classifier, encoded)
     hidden = [batch.ids == classifier.mask_token_id for batch in seen]
@@ -128,3 +130,17 @@ def test_settings_the_encoder_cannot_serve_are_refused_by_name(predictor: type) 
     if predictor is not Vote:
         with pytest.raises(UsageError, match=r"masked_tokens \(M\) is 5 but candidates \(N\) is 4"):
             predictor(masked_tokens=5, candidates=4).check(bert)
+
+
+@pytest.mark.parametrize("masking", ["gradient", "random"])
+def test_a_share_masks_by_length_up_to_m_and_none_of_very_short_texts(bert: TextModel, masking: str) -> None:
+    texts = ["good", "good film", "good film " * 2, "good film " * 4, "good film " * 10]
+    plan = plan_of(bert, texts, masking, masked_tokens=3, candidates=7, masked_share=0.2)
+    words = [sum(item.maskable) for item in bert.encode(texts)]
+    assert words == [1, 2, 4, 8, 20]
+    for stage in (plan.top, plan.sampled):
+        assert [len(stage(owner, 0).masked) for owner in range(5)] == [0, 0, 1, 2, 3]
+    if masking == "gradient":
+        assert [len(own) for own in plan.ranked] == [1, 1, 3, 5, 7]
+    everywhere = plan_of(bert, texts, masking, masked_tokens=3, candidates=7)
+    assert [len(everywhere.top(owner, 0).masked) for owner in range(5)] == [1, 2, 3, 3, 3]

@@ -24,6 +24,7 @@ from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text
 from unfooled.predictors import Predictor, TwoStep
+from unfooled.predictors.masking import amount
 from unfooled.predictors.saliency import rank_tokens
 from unfooled.predictors.tally import Output
 from unfooled.predictors.two_step import SecondStage
@@ -76,6 +77,12 @@ class Rsmi:
         at_least=1,
     )
     masked_tokens: int | None = setting(None, "Masked tokens (M)", at_least=0)
+    masked_share: float | None = setting(
+        None,
+        "Mask at most this share of a text's tokens, rounded (very short texts keep all); M is the limit",
+        at_least=0,
+        at_most=1,
+    )
     candidates: int | None = setting(
         None, "Most salient tokens to draw masks from (N); 2·M + 1 if not given", at_least=0
     )
@@ -146,6 +153,7 @@ class Rsmi:
             sigma=self.sigma,
             noise_layers=self.noise_layers,
             masked_tokens=self.masked_tokens,
+            masked_share=self.masked_share,
             candidates=self.candidates,
             saliency_draws=self.saliency_draws,
             first_votes=self.first_votes,
@@ -176,7 +184,7 @@ class RsmiSession(Session[Rsmi]):
         ids = batch.ids
         if masked_tokens:
             assert model.mask_token_id is not None
-            ids = _masked(model.mask_token_id, batch, gradient, masked_tokens)
+            ids = _masked(model.mask_token_id, batch, gradient, masked_tokens, own.masked_share)
         # (3) The training pass: embed(masked ids) + β·G, noise on.
         masked_batch = replace(batch, ids=ids)
         embeddings = model.embed(ids) + own.embedding_step * gradient
@@ -192,10 +200,14 @@ def spread(count: int, depth: int) -> tuple[int, ...]:
     return tuple(index * depth // count for index in range(count))
 
 
-def _masked(mask_id: int, batch: Batch, gradient: Tensor, count: int) -> Tensor:
-    """Token ids with the ``count`` most salient maskable tokens of each row replaced by the mask token."""
+def _masked(mask_id: int, batch: Batch, gradient: Tensor, count: int, share: float | None) -> Tensor:
+    """Token ids with the ``count`` most salient maskable tokens of each row replaced by the mask token.
+
+    With a ``share``, at most that share of the row's maskable tokens.
+    """
     ids = batch.ids.clone()
-    for row, positions in enumerate(rank_tokens(gradient, batch.maskable, count)):
-        if positions:
+    words = batch.maskable.sum(dim=1).tolist()
+    for row, ranked in enumerate(rank_tokens(gradient, batch.maskable, count)):
+        if positions := ranked[: amount(words[row], count, share)]:
             ids[row, torch.tensor(positions, device=ids.device)] = mask_id
     return ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class MaskPlan:
     keys: list[int]
     ranked: list[list[int]]
     """Candidates (N) of each input, most salient first."""
-    masked_tokens: int
+    amounts: list[int]
+    """How many tokens of each input are masked (M)."""
     saliency_forwards: int
     """Forward passes already spent on each input."""
     unranked: bool = False
@@ -35,7 +37,7 @@ class MaskPlan:
         if self.unranked:
             return self._drawn(owner, draw, TOP_STREAM)
         key = mix(self.keys[owner], TOP_STREAM, draw)
-        return Ballot(owner, tuple(self.ranked[owner][: self.masked_tokens]), key)
+        return Ballot(owner, tuple(self.ranked[owner][: self.amounts[owner]]), key)
 
     def sampled(self, owner: int, draw: int) -> Ballot:
         """Vote ``draw`` of the second stage: M tokens drawn from the candidates, fresh noise."""
@@ -44,7 +46,7 @@ class MaskPlan:
     def _drawn(self, owner: int, draw: int, stream: int) -> Ballot:
         chooser = random.Random(mix(self.keys[owner], POSITION_STREAM, stream, draw))
         candidates = self.ranked[owner]
-        chosen = chooser.sample(candidates, min(self.masked_tokens, len(candidates)))
+        chosen = chooser.sample(candidates, min(self.amounts[owner], len(candidates)))
         return Ballot(owner, tuple(chosen), mix(self.keys[owner], stream, draw))
 
 
@@ -58,19 +60,34 @@ def make_plan(
     masked_tokens: int,
     candidates: int,
     saliency_draws: int,
+    masked_share: float | None = None,
 ) -> MaskPlan:
     """Keys for every input and its masking candidates: by saliency, all of them, or none."""
     seeds = [seed] * len(encoded) if isinstance(seed, int) else seed
     keys = [input_key(own, item.key()) for own, item in zip(seeds, encoded, strict=True)]
     if masking == "none" or masked_tokens == 0:
-        return MaskPlan(keys, [[] for _ in encoded], 0, 0)
+        return MaskPlan(keys, [[] for _ in encoded], [0] * len(encoded), 0)
+    amounts = [amount(sum(item.maskable), masked_tokens, masked_share) for item in as_texts(encoded)]
     if masking == "random":
         everything = [[i for i, allowed in enumerate(item.maskable) if allowed] for item in as_texts(encoded)]
-        return MaskPlan(keys, everything, masked_tokens, 0, unranked=True)
+        return MaskPlan(keys, everything, amounts, 0, unranked=True)
     ranked = salient_positions(
         model, encoded, keys, noise=noise, draws=saliency_draws, count=max(candidates, masked_tokens)
     )
-    return MaskPlan(keys, ranked, masked_tokens, saliency_draws)
+    if masked_share is not None:
+        ranked = [own[: 2 * masked + 1] for own, masked in zip(ranked, amounts, strict=True)]
+    return MaskPlan(keys, ranked, amounts, saliency_draws)
+
+
+def amount(words: int, masked_tokens: int, masked_share: float | None) -> int:
+    """How many of an input's ``words`` maskable tokens are masked: M, or a share of them up to M.
+
+    The share is rounded to the nearest whole number, so that of a text shorter than half a token's share
+    nothing is masked: there one token may be all that carries the meaning.
+    """
+    if masked_share is None:
+        return masked_tokens
+    return min(masked_tokens, math.floor(masked_share * words + 0.5))
 
 
 def check_randomisation(

@@ -23,6 +23,12 @@ class Randomised:
     sigma: float = setting(0.2, "Noise standard deviation (σ); 0 for none", at_least=0)
     noise_layers: tuple[Site, ...] = setting((0,), "Blocks whose output takes the noise")
     masked_tokens: int = setting(2, "Masked tokens (M)", at_least=0)
+    masked_share: float | None = setting(
+        None,
+        "Mask at most this share of a text's tokens, rounded (very short texts keep all); M is the limit",
+        at_least=0,
+        at_most=1,
+    )
     saliency_draws: int = setting(1, "Noise draws of the saliency pass (ν)", at_least=1, at_most=MOST_VOTES)
     masking: Masking = setting("gradient", "gradient (RSMI), random, or none (NoMask)")
 
@@ -70,6 +76,7 @@ class Randomised:
             masked_tokens=self.masked_tokens,
             candidates=self.pool,
             saliency_draws=self.saliency_draws,
+            masked_share=self.masked_share,
         )
         return plan, noise
 
@@ -82,7 +89,7 @@ class Randomised:
 
     def shown_masks(self, plan: MaskPlan, owner: int) -> tuple[int, ...]:
         """The most salient positions, which a decision reports as masked."""
-        return tuple(plan.ranked[owner][: plan.masked_tokens]) if self.masking == "gradient" else ()
+        return tuple(plan.ranked[owner][: plan.amounts[owner]]) if self.masking == "gradient" else ()
 
     def describe(self) -> JsonObject:
         return {"name": self.name, **asdict(self), "noise_layers": list(self.noise_layers)}
