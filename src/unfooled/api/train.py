@@ -18,6 +18,12 @@ import yaml
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.load import MARKER, METRICS, load, save
+from unfooled.api.prepare_training import (
+    PREPARATION,
+    check_preparation,
+    prepare_training,
+    remove_scaffolding,
+)
 from unfooled.data import TaskData
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml, writable, write_json, write_text
@@ -65,24 +71,35 @@ def train(
     precision: str = "auto",
     checkpoint_every: int | str = "10min",
     overwrite: bool = False,
+    workers: int | None = None,
+    ray: str | None = None,
 ) -> Classifier:
     """Train a classifier and save it as the run folder ``out`` (default: runs/TASK-DEFENCE).
 
     Name what to train on, ``task`` or ``data``. ``defence`` may be a combination (``"a+b"``); ``settings``
     are those of the defence (``unfooled train --list-defences``). The other parameters are the fields of
     :class:`TrainConfig`, where each is explained. Run the same call again after an interruption and it goes
-    on; ``overwrite`` replaces a run once the new one is whole, and keeps the old one as OUT.previous. The
-    classifier that comes back has its ``metrics``.
+    on; ``overwrite`` replaces a run once the new one is whole, and keeps the old one as OUT.previous.
+    ``workers`` processes, or the Ray cluster at ``ray``, share the attack that a defence makes before it
+    trains (advaug). The classifier that comes back has its ``metrics``.
 
     >>> clf = unfooled.train("runs/rsmi", task="movie-reviews", defence="rsmi", settings={"sigma": 0.3})
     """
     given = locals()
     values = {field.name: given[field.name] for field in fields(TrainConfig)}
-    return train_as(make_config(values | {"settings": dict(settings or {})}), out, overwrite=overwrite)
+    config = make_config(values | {"settings": dict(settings or {})})
+    return train_as(config, out, overwrite=overwrite, workers=workers, ray=ray)
 
 
 @checks_arguments
-def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: bool = False) -> Classifier:
+def train_as(
+    config: TrainConfig,
+    out: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+    workers: int | None = None,
+    ray: str | None = None,
+) -> Classifier:
     """:func:`train` with a configuration that was made already."""
     folder = run_folder(config) if out is None else Path(out)
     replaces = overwrite and _holds_a_model(folder)
@@ -92,22 +109,26 @@ def train_as(config: TrainConfig, out: str | Path | None = None, *, overwrite: b
     if not replaces:
         _claim(folder, config, overwrite)
     prepared = prepare(config)
+    check_preparation(prepared, workers, ray)
     with alone(place, "training") if is_first_process() else nullcontext():
         if not replaces and is_first_process():
             _claim(folder, config, overwrite)  # again: another training may have ended meanwhile
         afresh = bool(_changed(place, config)) if replaces else overwrite
-        classifier = _trained(prepared, folder, place, afresh=afresh)
+        classifier = _trained(prepared, folder, place, afresh=afresh, workers=workers, ray=ray)
     return _moved_in(folder, classifier) if replaces else classifier
 
 
-def _trained(prepared: Prepared, folder: Path, place: Path, *, afresh: bool) -> Classifier:
+def _trained(
+    prepared: Prepared, folder: Path, place: Path, *, afresh: bool, workers: int | None, ray: str | None
+) -> Classifier:
     """Train in ``place`` the run that will be ``folder``."""
     config = prepared.config
     if is_first_process():
         _start(place, config, afresh=afresh)
         write_rows(place, folder, config, prepared.splits)
         _tell_dropped(prepared.splits)
-    metrics = fit(prepared, place)
+    made = prepare_training(prepared, place, workers=workers, ray=ray)
+    metrics = fit(prepared, place, made)
     history = metrics.pop("history")
     classifier = prepared.classifier
     classifier.folder = folder.absolute()
@@ -122,6 +143,7 @@ def _trained(prepared: Prepared, folder: Path, place: Path, *, afresh: bool) -> 
         write_text(place / "README.md", card)
         save(classifier, place)
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
+        remove_scaffolding(place)
     return classifier
 
 
@@ -133,7 +155,7 @@ def run_folder(config: TrainConfig) -> Path:
 def _start(place: Path, config: TrainConfig, *, afresh: bool) -> None:
     """Write the configuration; ``afresh``: the traces of an unfinished run go first."""
     if afresh:
-        for part in ("checkpoints", "logs"):
+        for part in ("checkpoints", "logs", PREPARATION):
             shutil.rmtree(place / part, ignore_errors=True)
         for name in (MARKER, ROWS, TEST):  # MARKER: of a replacement with other settings, not moved in
             (place / name).unlink(missing_ok=True)

@@ -30,7 +30,7 @@ def run_cell(cell: Cell, tell: Tell, share: Mapping[str, object], *, afresh: boo
     replaces a failed training.
     """
     if cell.kind == "train":
-        return _train(cell, afresh=afresh)
+        return _train(cell, share, afresh=afresh)
     with recorded_command(command_of(cell)):
         if cell.kind == "representations":
             return _represent(cell)
@@ -38,8 +38,9 @@ def run_cell(cell: Cell, tell: Tell, share: Mapping[str, object], *, afresh: boo
         verbs[cell.kind](cell, {**_common(cell), "on_progress": tell, **share})
 
 
-def _train(cell: Cell, *, afresh: bool) -> None:
+def _train(cell: Cell, share: Mapping[str, Any], *, afresh: bool) -> None:
     from unfooled.api.train import train_as
+    from unfooled.defences import make_defence, preparations
 
     config = cell.config
     saved = cell.run / "config.yaml"
@@ -47,7 +48,8 @@ def _train(cell: Cell, *, afresh: bool) -> None:
         before = str(read_yaml(saved).get("encoder"))
         if Path(before).resolve() == Path(config.encoder).resolve():
             config = replace(config, encoder=before)  # the same folder, spelled as when the training began
-    train_as(config, cell.run, overwrite=afresh and saved.is_file())
+    attacks = preparations(make_defence(config.defence, config.settings))
+    train_as(config, cell.run, overwrite=afresh and saved.is_file(), **(share if attacks else {}))
 
 
 def _attack(cell: Cell, how: Mapping[str, Any]) -> None:

@@ -29,6 +29,13 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a run; the old one is kept as OUT.previous.")
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Worker processes that share the attack before training (advaug). Speed only."),
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster that does that attack, or local.")
+    ] = None,
     list_defences: Annotated[
         bool, typer.Option("--list-defences", help="List the defences and their settings, then leave.")
     ] = False,
@@ -65,7 +72,7 @@ def train(
     from unfooled.api.train import run_folder, train_as
 
     chosen = run_folder(made) if folder is None else Path(folder)
-    metrics = train_as(made, chosen, overwrite=overwrite).metrics
+    metrics = train_as(made, chosen, overwrite=overwrite, workers=workers, ray=ray).metrics
     if json_:
         return print_json({"run": str(chosen), "metrics": metrics})
     for told in metrics.get("warnings", ()):

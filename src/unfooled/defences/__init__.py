@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from unfooled.defences.a2t import A2TTraining
+from unfooled.defences.advaug import AdvAug
 from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.freelb import FreeLB
 from unfooled.defences.infobert import InfoBert
 from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.preparation import Made, MadeExample, Preparation, preparations
 from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
@@ -36,6 +39,8 @@ DEFENCES: Registry[type[Any]] = Registry(
         CertifiedRsmi,
         FreeLB,
         InfoBert,
+        AdvAug,
+        A2TTraining,
     ),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
@@ -88,14 +93,19 @@ def training_for(threat: str) -> tuple[str, ...]:
 
 __all__ = [
     "DEFENCES",
+    "A2TTraining",
+    "AdvAug",
     "CertifiedRsmi",
     "Combination",
     "Defence",
     "FreeLB",
     "InfoBert",
     "Losses",
+    "Made",
+    "MadeExample",
     "NoiseAugment",
     "Pass",
+    "Preparation",
     "RandomDelete",
     "RandomMask",
     "Rsmi",
@@ -108,6 +118,7 @@ __all__ = [
     "TrainingData",
     "deployed_for",
     "make_defence",
+    "preparations",
     "settings_of",
     "threats_of",
     "training_for",

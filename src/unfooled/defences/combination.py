@@ -143,6 +143,12 @@ class CombinedSession(Session[Combination]):
         for name, part in self.parts.items():
             part.load_state_dict(state[name])
 
+    def figures(self) -> dict[str, Any]:
+        return {name: figures for name, part in self.parts.items() if (figures := part.figures())}
+
+    def warnings(self) -> list[str]:
+        return [told for part in self.parts.values() for told in part.warnings()]
+
 
 def settings_of_parts(
     names: Sequence[str], classes: Sequence[type[Any]], given: Mapping[str, Any]

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
+from unfooled.defences.preparation import Made
+from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Forward, Model, mix
 
 D = TypeVar("D")
@@ -46,6 +48,14 @@ class Training:
     seed: int
     steps: int
     """Optimiser steps of the whole training, as planned from ``data``."""
+    epochs: float = 0.0
+    made: Mapping[str, Made] = field(default_factory=dict)
+    """What was made before training, by the name of the defence that asked for it (``preparation``)."""
+    process: int = 0
+    processes: int = 1
+    """Which of how many processes this is, where ``on_epoch`` shares its work between them."""
+    watch: Callable[[str, int, int], None] = lambda what, done, total: None
+    """Hears of long work between steps: what it is, how much is done, of how much."""
 
     def generator(self, *key: int) -> torch.Generator:
         """Random numbers that depend on the seed and ``key`` (an epoch, an example) and on nothing else."""
@@ -194,6 +204,14 @@ class Session(Generic[D]):
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Take back what :meth:`state_dict` gave."""
+
+    def figures(self) -> JsonObject:
+        """What the records of the run should tell about this training (``defence`` in ``metrics.json``)."""
+        return {}
+
+    def warnings(self) -> list[str]:
+        """What looks wrong so far; asked at the beginning and at the end of training."""
+        return []
 
     def task_loss(self, logits: Tensor, batch: Any) -> Tensor:
         """The mean cross-entropy of a batch."""

@@ -294,6 +294,20 @@ class MetricsShape(_MetricsMore):
     versions: dict[str, str]
 
 
+class MadeExampleShape(TypedDict):
+    texts: list[str]
+    label: str
+
+
+class MadeShape(TypedDict):
+    """preparation/NAME/examples.json: what was made before training"""
+
+    format: int
+    key: str
+    about: Names
+    examples: list[MadeExampleShape]
+
+
 class RowsShape(TypedDict):
     """rows.json: the fingerprints of a run's rows"""
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from accelerate import PartialState
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
-from unfooled.defences import Defence, Training, TrainingData, make_defence, settings_of
+from unfooled.defences import Defence, Made, Training, TrainingData, make_defence, settings_of
 from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
@@ -75,18 +78,37 @@ def prepare(config: TrainConfig) -> Prepared:
 
 
 @quiet()
-def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
-    """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way."""
+def fit(
+    prepared: Prepared, folder: Path, made: Mapping[str, Made] = MappingProxyType({})
+) -> dict[str, object]:
+    """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way.
+
+    ``made`` is what the defence asked for before training.
+    """
     config, splits, classifier = prepared.config, prepared.splits, prepared.classifier
     model = prepared.model
     arguments = _arguments(folder, prepared)
     data = TrainingData(_encode(model, splits.train), list(splits.train["label"]))
     steps = math.ceil(config.epochs * planned_steps(len(data), arguments))
-    session = prepared.defence.begin(Training(model, data, splits.task, seed=config.seed, steps=steps))
-    dev, dev_labels = _encode(model, splits.dev), list(splits.dev["label"])
     bar = ProgressBar(shown=arguments.process_index == 0)
+    session = prepared.defence.begin(
+        Training(
+            model,
+            data,
+            splits.task,
+            seed=config.seed,
+            steps=steps,
+            epochs=config.epochs,
+            made=made,
+            process=arguments.process_index,
+            processes=arguments.world_size,
+            watch=bar.work,
+        )
+    )
+    dev, dev_labels = _encode(model, splits.dev), list(splits.dev["label"])
     hurried = few_steps(steps, examples=len(data), batch_size=config.batch_size, epochs=config.epochs)
-    bar.warn(hurried)
+    for told in (hurried, *session.warnings()):
+        bar.warn(told)
 
     def dev_score() -> float:
         measured = _evaluate(classifier, dev, dev_labels, config.seed)
@@ -121,6 +143,7 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
     seconds = time.perf_counter() - started
     test = _encode(model, splits.test)
     measured = _evaluate(classifier, dev, dev_labels, config.seed)
+    warnings = (hurried, collapsed(measured), *session.warnings())
     return {
         "train": {
             "seconds": seconds,
@@ -133,9 +156,16 @@ def fit(prepared: Prepared, folder: Path) -> dict[str, object]:
         },
         "dev": measured,
         "test": _evaluate(classifier, test, list(splits.test["label"]), config.seed),
-        "warnings": [told for told in (hurried, collapsed(measured)) if told],
+        "defence": session.figures(),
+        "warnings": [told for told in warnings if told],
         "history": trainer.state.log_history,
     }
+
+
+def wait_for_all(prepared: Prepared, folder: Path) -> None:
+    """Come back when every process of a distributed training has come so far."""
+    if _arguments(folder, prepared).world_size > 1:
+        PartialState().wait_for_everyone()
 
 
 def is_first_process() -> bool:

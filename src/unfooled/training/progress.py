@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from transformers import TrainerCallback, TrainerState
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 Figures = Mapping[str, float]
 
@@ -26,6 +30,7 @@ class ProgressBar(TrainerCallback):
             disable=not shown,
         )
         self._note: dict[str, str] = {}
+        self._work: tuple[str, TaskID] | None = None
 
     def on_train_begin(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.start()
@@ -58,6 +63,16 @@ class ProgressBar(TrainerCallback):
         """Say what looks wrong, above the bar, whether the bar is drawn or not."""
         if message and not self._progress.disable:
             self._progress.console.print("Warning:", message, style="yellow", markup=False, soft_wrap=True)
+
+    def work(self, what: str, done: int, total: int) -> None:
+        """Show long work between steps, on a line of its own that goes when it is done."""
+        if self._work is None or self._work[0] != what:
+            self._progress.start()
+            self._work = what, self._progress.add_task(what, total=total, note="")
+        self._progress.update(self._work[1], completed=done, total=total)
+        if done >= total:
+            self._progress.remove_task(self._work[1])
+            self._work = None
 
     def on_train_end(self, args: object, state: TrainerState, control: object, **_: object) -> None:
         self._progress.stop()
