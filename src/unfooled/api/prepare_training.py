@@ -93,7 +93,7 @@ def _made(
     found = _read(file, key, labels)
     if found is not None:
         return found
-    run, seconds = _plain_model(name, wanted, prepared, place)
+    run = _plain_model(name, wanted, prepared, place)
     if is_first_process():
         report = _attacked(name, run, texts, wanted, prepared.config, place / name / "attack", workers, ray)
         examples = [
@@ -101,6 +101,8 @@ def _made(
             for one in report.outcomes
             if one.status == "success" and one.perturbed is not None and texts.labels is not None
         ]
+        trained = run == place / PLAIN
+        seconds = read_json(run / METRICS, remedy=TRAIN_AGAIN)["train"]["seconds"] if trained else None
         about = _about(report, wanted, seconds)
         write_json(file, {"format": FORMAT, "key": key, "about": about, "examples": examples})
     while (found := _read(file, key, labels)) is None:
@@ -116,15 +118,13 @@ def _texts(data: TaskData, sample: int) -> Inputs:
     return Inputs(texts=list(taken["text"]), pairs=pairs, labels=labels)
 
 
-def _plain_model(
-    name: str, wanted: Preparation, prepared: Prepared, place: Path
-) -> tuple[Path, float | None]:
-    """The run that is attacked, and the seconds of its training if that was done for it."""
+def _plain_model(name: str, wanted: Preparation, prepared: Prepared, place: Path) -> Path:
+    """The run that is attacked; trained now if there is none."""
     config = prepared.config
     if wanted.plain is not None:
-        return Path(wanted.plain), None
+        return Path(wanted.plain)
     if not _problem(Path(config.encoder), prepared.splits):
-        return Path(config.encoder), None
+        return Path(config.encoder)
     run = place / PLAIN
     if not (run / MARKER).is_file():
         from unfooled.api.train import train_as
@@ -132,7 +132,7 @@ def _plain_model(
         _say(f"{name}: a plain model is trained first, to be attacked.")
         # Its test score is nobody's business: two texts must do.
         train_as(replace(config, defence="standard", settings={}, limit_test=2, keep_test=False), run)
-    return run, read_json(run / METRICS, remedy=TRAIN_AGAIN)["train"]["seconds"]
+    return run
 
 
 def _problem(run: Path, data: TaskData) -> str:
