@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -152,6 +153,16 @@ def tiny_classifier(
     tokenizer = CONFIGS[family][1]()
     model = tiny_model(family, tokenizer, labels=labels, seed=seed, **changes)
     return TextModel(model, tokenizer, max_length=max_length)
+
+
+def balanced(model: TextModel, texts: Sequence[str], pairs: Sequence[str] | None = None) -> TextModel:
+    """The model with the last bias moved, so that each of its two labels answers half of the texts."""
+    heads = [part for part in model.module.modules() if isinstance(part, torch.nn.Linear)]
+    head = next(part for part in reversed(heads) if part.out_features == 2)
+    with torch.no_grad():
+        logits = model.forward(model.batch(model.encode(texts, pairs))).logits
+        head.bias[0] += (logits[:, 1] - logits[:, 0]).quantile(0.5)
+    return model
 
 
 DECODER_WORDS = ("<unk>", "<pad>", "good", "film", "bad", "is", "a")

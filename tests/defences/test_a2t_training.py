@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tiny_attacks import Stubborn
-from tiny_models import FAMILIES, TEXTS, tiny_classifier
+from tiny_models import FAMILIES, TEXTS, balanced, tiny_classifier
 from tiny_training import TASK
 from unfooled.attacks import RECIPES, Example, Limits, make_recipe, run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
@@ -74,7 +74,7 @@ def swapped(model: TextModel, texts: tuple[str, ...], label: int) -> tuple[str, 
 def test_exactly_the_successes_are_appended_with_the_label_of_their_original(
     family: str, pairs: bool
 ) -> None:
-    model = tiny_classifier(family, labels=2)
+    model = balanced(tiny_classifier(family, labels=2), TEXTS, PAIRS if pairs else None)
     data = training_data(model, pairs)
     one = session(model, data)
     made = added(one.on_epoch(1, data), data)
@@ -97,7 +97,7 @@ def test_exactly_the_successes_are_appended_with_the_label_of_their_original(
 
 @pytest.fixture(scope="module")
 def model() -> TextModel:
-    return tiny_classifier("bert", labels=2)
+    return balanced(tiny_classifier("bert", labels=2), TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_a_share_of_the_texts_is_drawn_anew_in_every_epoch(model: TextModel, dat
 
 
 def test_the_attack_is_on_the_weights_of_the_moment(data: TrainingData) -> None:
-    own = tiny_classifier("bert", labels=2)
+    own = balanced(tiny_classifier("bert", labels=2), TEXTS)
     one = session(own, data)
     before = added(one.on_epoch(1, data), data)
     with torch.no_grad():
@@ -203,7 +203,7 @@ def test_progress_is_told_text_by_text(model: TextModel, data: TrainingData) -> 
 
 
 def test_in_bfloat16_every_success_is_one_in_float32(data: TrainingData) -> None:
-    own = tiny_classifier("bert", labels=2)
+    own = balanced(tiny_classifier("bert", labels=2), TEXTS)
     own.bf16 = True
     made = added(session(own, data).on_epoch(1, data), data)
     assert made
@@ -230,7 +230,7 @@ def test_its_own_recipe_ranks_by_the_gradient_of_the_model_in_training(
         "unfooled.lexicon.tagger.load_tagger", lambda: type("T", (), {"tags": staticmethod(_one_tag)})
     )
     monkeypatch.setattr("unfooled.attacks.tools._similarity", lambda *_: lambda pairs: [0.95] * len(pairs))
-    model = tiny_classifier(family, labels=2)
+    model = balanced(tiny_classifier(family, labels=2), TEXTS, PAIRS)
     data = training_data(model, pairs=True)
     one = session(model, data, recipe="a2t")
     made = added(one.on_epoch(1, data), data)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import unfooled as uf
-from tiny_models import bert_tokenizer, tiny_classifier, tiny_model
+from tiny_models import balanced, tiny_classifier
 from tiny_runs import write_inputs
 from tiny_training import TASK
 from unfooled.api import prepare_training
@@ -30,7 +30,9 @@ SMALL = {"epochs": 1, "limit": 32, "limit_dev": 8, "limit_test": 8, "lr": 1e-4}
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Training settings for an encoder whose answers vary from the start."""
     made = write_inputs(tmp_path_factory.mktemp("inputs")) | SMALL
-    tiny_model("bert", bert_tokenizer(), labels=2).save_pretrained(made["encoder"])
+    with Path(made["data"]).open(encoding="utf-8") as file:
+        texts = [row["review"] for row in csv.DictReader(file)]
+    balanced(tiny_classifier("bert", labels=2), texts).module.save_pretrained(made["encoder"])
     return made
 
 
