@@ -244,15 +244,6 @@ def test_its_own_recipe_ranks_by_the_gradient_of_the_model_in_training(
     assert sorted(texts for texts, _ in made) == sorted(
         one.perturbed for one in outcomes if one.status == "success" and one.perturbed
     )
-    originals = {item.texts for item in data.encoded}  # type: ignore[attr-defined]
-    changed = {
-        which
-        for texts, _ in made
-        for old in originals
-        for which in (0, 1)
-        if texts[1 - which] == old[1 - which]
-    }
-    assert changed == {0, 1}, "either text of a pair may change"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Each defence undisturbed, killed again and again, and in two processes."""
     folder = tmp_path_factory.mktemp("adversarial")
     train = write_inputs(folder) | {"lr": 3e-4, "epochs": 2, "batch_size": BATCH, "limit": EXAMPLES}
-    train |= {"limit_dev": 8, "limit_test": 8, "checkpoint_every": 1}
+    train |= {"limit_dev": 8, "limit_test": 8}
     with Path(train["data"]).open(encoding="utf-8") as file:
         texts = [row["review"] for row in csv.DictReader(file)]
     # Its answers vary from the start.
@@ -46,7 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for defence, settings in SETTINGS.items():
         plain = {"train": train | {"defence": defence, "settings": settings}, "kill_at": None, "processes": 1}
         own = [plain | {"out": "undisturbed", "log": "undisturbed"}]
-        own += [plain | kill | {"out": "killed", "log": "none"} for kill in KILLS[defence]]
+        often = {"train": plain["train"] | {"checkpoint_every": 1}, "out": "killed", "log": "none"}
+        own += [plain | often | kill for kill in KILLS[defence]]
         own += [plain | {"out": "killed", "log": "resumed"}]
         own += [plain | {"out": "two", "log": "two", "processes": 2}]
         jobs += [job | {key: str(folder / f"{defence}-{job[key]}") for key in ("out", "log")} for job in own]
