@@ -15,6 +15,7 @@ from unfooled.attacks.recipe import Recipe
 from unfooled.attacks.registry import RECIPES, make_recipe
 from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, Victim, WhiteBoxVictim
+from unfooled.records.outcome import Outcome
 
 __all__ = [
     "RECIPES",
@@ -23,6 +24,7 @@ __all__ = [
     "Example",
     "Gradients",
     "Limits",
+    "Outcome",
     "Query",
     "Recipe",
     "Victim",

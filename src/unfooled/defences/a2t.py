@@ -32,8 +32,8 @@ from unfooled.predictors import Classifier, Plain, Predictor
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
+    from unfooled.attacks import Outcome
     from unfooled.attacks.scheduler import Service
-    from unfooled.records.outcome import Outcome
 
 LEAST_AT_ONCE = 64
 """Texts that are attacked at once, however few successes are still wanted."""
