@@ -18,7 +18,7 @@ from unfooled.api.attack_job import read_attack
 from unfooled.api.read_evidence import read_report_data
 from unfooled.attacks import RECIPES
 from unfooled.benchmarks.sweep import sweep
-from unfooled.defences import Made, MadeExample, Training, TrainingData, make_defence, preparations
+from unfooled.defences import MadeExample, MadeExamples, Training, TrainingData, make_defence, preparations
 from unfooled.errors import UsageError, UserError
 from unfooled.files import read_json
 
@@ -52,7 +52,7 @@ def advaug(out: Path, inputs: dict[str, Any], **settings: Any) -> uf.Classifier:
 def test_the_examples_follow_the_data_with_their_labels() -> None:
     model = tiny_classifier("bert", labels=2)
     data = TrainingData(model.encode(["a fine film"], ["a dull film"]), [1])
-    made = Made(
+    made = MadeExamples(
         [MadeExample(("a poor film", "a dull film"), 1), MadeExample(("a film", "dull"), 0)], {"appended": 2}
     )
     defence = make_defence("safer+advaug", {"recipe": "swap"})

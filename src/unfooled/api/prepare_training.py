@@ -23,7 +23,7 @@ from unfooled.api.load import MARKER, METRICS
 from unfooled.attacks.tools import Tools
 from unfooled.data import TaskData
 from unfooled.data.inputs import Inputs
-from unfooled.defences import Made, MadeExample, Preparation, preparations
+from unfooled.defences import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.errors import UsageError, UserError
 from unfooled.files import TRAIN_AGAIN, JsonObject, read_json, writable, write_json
 from unfooled.records.attack_report import AttackReport
@@ -58,7 +58,7 @@ def check_preparation(prepared: Prepared, workers: int | None = None, ray: str |
 
 def prepare_training(
     prepared: Prepared, place: Path, *, workers: int | None = None, ray: str | None = None
-) -> dict[str, Made]:
+) -> dict[str, MadeExamples]:
     """What the defence asks for, made now or found in the run folder ``place``; by the name of the part."""
     wanted = preparations(prepared.defence)
     if not wanted:
@@ -78,7 +78,7 @@ def remove_scaffolding(place: Path) -> None:
 
 def _made(
     name: str, wanted: Preparation, prepared: Prepared, place: Path, workers: int | None, ray: str | None
-) -> Made:
+) -> MadeExamples:
     texts = _texts(prepared.splits, wanted.sample)
     key = fingerprint(
         {
@@ -199,7 +199,7 @@ def _about(report: AttackReport, wanted: Preparation, seconds: float | None) -> 
     }
 
 
-def _read(file: Path, key: str, labels: tuple[str, ...]) -> Made | None:
+def _read(file: Path, key: str, labels: tuple[str, ...]) -> MadeExamples | None:
     """The examples in a file; None if it is not there or holds those of another training."""
     if not file.is_file():
         return None
@@ -212,7 +212,7 @@ def _read(file: Path, key: str, labels: tuple[str, ...]) -> Made | None:
                 f"{writable(file)}: an example without text or with an unknown label. {TRAIN_AGAIN}"
             )
     examples = [MadeExample(tuple(one["texts"]), labels.index(one["label"])) for one in saved["examples"]]
-    return Made(examples, saved["about"])
+    return MadeExamples(examples, saved["about"])
 
 
 def _say(told: str) -> None:

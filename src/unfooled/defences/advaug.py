@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unfooled.defences.adversarial import AgainstRecipe, appended
-from unfooled.defences.preparation import Made, Preparation
+from unfooled.defences.preparation import MadeExamples, Preparation
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.files import JsonObject
 from unfooled.models import Model, as_text
@@ -53,7 +53,7 @@ class AdvAugSession(Session[AdvAug]):
 
     def __init__(self, training: Training, defence: AdvAug) -> None:
         super().__init__(training, defence)
-        self._made = training.made.get(defence.name, Made())
+        self._made = training.made.get(defence.name, MadeExamples())
 
     def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData:
         return appended(self.model, data, self._made.examples)

@@ -37,7 +37,7 @@ class MadeExample:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeExamples:
     """What a preparation made."""
 
     examples: Sequence[MadeExample] = ()

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
-from unfooled.defences.preparation import Made
+from unfooled.defences.preparation import MadeExamples
 from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Forward, Model, mix
 
@@ -49,7 +49,7 @@ class Training:
     steps: int
     """Optimiser steps of the whole training, as planned from ``data``."""
     epochs: float = 0.0
-    made: Mapping[str, Made] = field(default_factory=dict)
+    made: Mapping[str, MadeExamples] = field(default_factory=dict)
     """What was made before training, by the name of the defence that asked for it (``preparation``)."""
     process: int = 0
     processes: int = 1

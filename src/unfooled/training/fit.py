@@ -22,7 +22,7 @@ from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
-from unfooled.defences import Defence, Made, Training, TrainingData, make_defence, settings_of
+from unfooled.defences import Defence, MadeExamples, Training, TrainingData, make_defence, settings_of
 from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
@@ -79,7 +79,7 @@ def prepare(config: TrainConfig) -> Prepared:
 
 @quiet()
 def fit(
-    prepared: Prepared, folder: Path, made: Mapping[str, Made] = MappingProxyType({})
+    prepared: Prepared, folder: Path, made: Mapping[str, MadeExamples] = MappingProxyType({})
 ) -> dict[str, object]:
     """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way.
 
