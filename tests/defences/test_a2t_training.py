@@ -15,7 +15,7 @@ from tiny_training import TASK
 from unfooled.attacks import RECIPES, Example, Limits, make_recipe, run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.defences import Training, TrainingData, make_defence
-from unfooled.defences.a2t import A2TSession, A2TTraining
+from unfooled.defences.a2t_training import A2TSession, A2TTraining
 from unfooled.errors import UsageError, UserError
 from unfooled.lexicon.tagger import Tag
 from unfooled.models import TextModel
@@ -149,14 +149,14 @@ def test_it_leaves_no_gradients_behind(model: TextModel, data: TrainingData) -> 
 def test_counted_by_successes_it_goes_on_until_there_are_enough(
     model: TextModel, data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unfooled.defences.a2t.LEAST_AT_ONCE", 1)
+    monkeypatch.setattr("unfooled.defences.a2t_training.LEAST_AT_ONCE", 1)
     every = added(session(model, data).on_epoch(1, data), data)
     assert len(every) > 2
     one = session(model, data, share=0.25, counted="successes")
     assert added(one.on_epoch(1, data), data) == every[:2]
     sampled = one.figures()["epochs"]["2"]["sampled"]
     assert 2 <= sampled < len(data)
-    monkeypatch.setattr("unfooled.defences.a2t.LEAST_AT_ONCE", 64)
+    monkeypatch.setattr("unfooled.defences.a2t_training.LEAST_AT_ONCE", 64)
     assert added(session(model, data, share=0.25, counted="successes").on_epoch(1, data), data) == every[:2]
     short = session(model, data, counted="successes")
     assert added(short.on_epoch(1, data), data) == every, "all texts are attacked, and there are no more"

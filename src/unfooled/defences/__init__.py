@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from unfooled.defences.a2t import A2TTraining
+from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
 from unfooled.defences.base import Defence
 from unfooled.defences.certified_rsmi import CertifiedRsmi
