@@ -7,16 +7,11 @@ from random import Random
 from typing import Any
 
 import typer
-from library_cases import Case, at_work
+from library_cases import Case, at_work, things_to_work_on
 from mutations import NUMBERS, TEXTS
 
-import unfooled as uf
 from commands import unfooled
-from run_folders import write_everything
-from tiny_models import tiny_classifier
-from tiny_runs import write_inputs
 from unfooled.cli.commands import app
-from unfooled.predictors import Classifier, TwoStep
 
 LEFT_OUT = {
     "demo": "trains real models",
@@ -41,17 +36,7 @@ def command_cases(folder: Path) -> dict[str, Case]:
 
 def _whole(folder: Path) -> dict[str, list[object]]:
     """Each command as it works."""
-    run = write_everything(folder / "run", examples=4)
-    saved = folder / "saved"
-    classifier = Classifier(
-        tiny_classifier("bert", labels=2),
-        TwoStep(sigma=0.3, noise_layers=("embeddings",), first_votes=2, second_votes=3),
-        labels=["down", "up"],
-        defence="rsmi",
-        task={"kind": "single", "name": "films"},
-    )
-    uf.save(classifier, saved)
-    training = write_inputs(folder)
+    run, saved, training = things_to_work_on(folder)
     data = ["--data", training["data"], "--text-column", "review", "--label-column", "stars"]
     trained = [*data, "--encoder", training["encoder"], "--device", "cpu", "--out", "new"]
     plan = folder / "plan.yaml"

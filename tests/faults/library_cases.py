@@ -79,8 +79,8 @@ def _some(values: Mapping[str, Any], chooser: Random) -> dict[str, Any]:
     return {**values, **{name: odd(chooser) for name in names}}
 
 
-def _verbs(folder: Path) -> dict[str, Case]:
-    folder.mkdir(parents=True, exist_ok=True)
+def things_to_work_on(folder: Path) -> tuple[Path, Path, dict[str, Any]]:
+    """A run with results, a saved classifier, and what a training needs."""
     run = write_everything(folder / "run", examples=4)
     saved = folder / "saved"
     classifier = Classifier(
@@ -91,7 +91,13 @@ def _verbs(folder: Path) -> dict[str, Case]:
         task={"kind": "single", "name": "films"},
     )
     uf.save(classifier, saved)
-    training = write_inputs(folder)
+    return run, saved, write_inputs(folder)
+
+
+def _verbs(folder: Path) -> dict[str, Case]:
+    folder.mkdir(parents=True, exist_ok=True)
+    run, saved, training = things_to_work_on(folder)
+    classifier = uf.load(saved)
     texts = ["a fine film", "dull and flat"]
     labelled = uf.Inputs(texts=texts, labels=["up", "down"])
     quick = uf.Sampling(n0=2, n=4, alpha=0.3)
