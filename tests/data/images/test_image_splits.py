@@ -12,7 +12,7 @@ from unfooled import assets
 from unfooled.data.images import ImageSplits, load_images
 from unfooled.data.images.assemble import assemble_images, identity
 from unfooled.data.images.idx import read_idx_folder
-from unfooled.data.images.rows import ImageRows, rows_of
+from unfooled.data.images.image_rows import ImageRows, rows_of
 from unfooled.errors import DataError, UsageError
 
 

@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from unfooled.data.images.load import image_task_names, is_image_task, load_images
-from unfooled.data.images.rows import ImageData, ImageRows, ImageSplits, Pixels
-from unfooled.data.images.task import ImageTask
+from unfooled.data.images.image_rows import ImageData, ImageRows, ImageSplits, Pixels
+from unfooled.data.images.image_sources import image_task_names, is_image_task, load_images
+from unfooled.data.images.image_task import ImageTask
 
 __all__ = [
     "ImageData",

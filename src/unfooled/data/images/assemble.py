@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from unfooled.data.images.rows import ImageData, ImageRows, ImageSplits
+from unfooled.data.images.image_rows import ImageData, ImageRows, ImageSplits
 from unfooled.data.split import (
     DEV_SHARE,
     TEST_KEY,

@@ -14,7 +14,7 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unfooled.data.images.rows import ImageRows, ImageSplits, rows_of
+from unfooled.data.images.image_rows import ImageRows, ImageSplits, rows_of
 from unfooled.errors import DataError
 
 _BYTES = 8  # the code of unsigned bytes in an IDX header

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from unfooled.data.images.idx import read_idx_folder
-from unfooled.data.images.rows import ImageSplits, rows_of
-from unfooled.data.images.task import ImageTask
+from unfooled.data.images.image_rows import ImageSplits, rows_of
+from unfooled.data.images.image_task import ImageTask
 from unfooled.errors import needs_extra
 from unfooled.registry import Registry
 

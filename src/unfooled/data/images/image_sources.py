@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from unfooled.data.images.assemble import assemble_images
+from unfooled.data.images.image_rows import ImageData, ImageSplits
 from unfooled.data.images.named import IMAGE_TASKS
-from unfooled.data.images.rows import ImageData, ImageSplits
 
 
 def image_task_names() -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unfooled.data.images.rows import ImageSplits
+from unfooled.data.images.image_rows import ImageSplits
 
 
 @dataclass(frozen=True)
