@@ -29,6 +29,8 @@ MOST_DRAWS = 10_000_000
 """Draws of one certificate."""
 MOST_AT_ONCE = 65_536
 """Inputs of one batch."""
+MOST_WORKERS = 256
+"""Processes that share the work of one command."""
 LARGEST_SEED = 2**32 - 1
 LARGEST_SECRET_SEED = 2**63 - 1
 """What every random generator takes."""

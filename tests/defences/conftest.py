@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import LABELS
+from tiny_training import ANTONYMS, LABELS
+from unfooled.defences import bat_copies
 from unfooled.models import Batch, TextModel
 
 
@@ -17,3 +18,10 @@ def classifier() -> TextModel:
 @pytest.fixture
 def batch(classifier: TextModel) -> Batch:
     return classifier.batch(classifier.encode(TEXTS), LABELS)
+
+
+@pytest.fixture(autouse=True)
+def few_antonyms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a few words in place of WordNet's, except where WordNet is what is tested."""
+    if "wordnet" not in request.node.name:
+        monkeypatch.setattr(bat_copies, "antonyms", lambda word: ANTONYMS.get(word, ()))

@@ -27,7 +27,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     """Settings that fit tiny texts: synonyms that need no word vectors, few deletions. Otherwise defaults."""
     path: Path = tmp_path_factory.mktemp("table") / "synonyms.json"
     path.write_text(json.dumps({"good": GOOD[1:], "bad": BAD[1:], "film": ["movie"]}))
-    own = {"safer": {"table": str(path)}, "random-delete": {"rates": [0.3]}}
+    synonyms = {"table": str(path)}
+    own: dict[str, dict[str, Any]] = {"safer": synonyms, "random-delete": {"rates": [0.3]}}
+    own |= {"bat-pairwise": synonyms, "bat-triplet": synonyms}
     return {name: own.get(name, {}) for name in DEFENCES}
 
 

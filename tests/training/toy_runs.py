@@ -55,7 +55,7 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
             log["steps_before"] += 1
             return training_step(self, model, inputs, number)
         log["done"].append(self._planned(self.state.global_step) / self._total)
-        seen = [" ".join(item.texts) for item in inputs["batch"].encoded]
+        seen = [" ".join(self._data.now.encoded[number].texts) for number in inputs["drawn"].numbers]
         log["seen"].setdefault(str(self._epoch), []).extend(seen)
         return training_step(self, model, inputs, number)
 

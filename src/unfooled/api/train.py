@@ -69,6 +69,7 @@ def train(
     seed: int = 0,
     device: str = "auto",
     precision: str = "auto",
+    data_workers: int = 0,
     checkpoint_every: int | str = "10min",
     overwrite: bool = False,
     workers: int | None = None,

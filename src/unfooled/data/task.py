@@ -29,6 +29,8 @@ class Task:
     labels: tuple[str, ...]
     max_length: int
     """Recommended number of tokens to keep of an input."""
+    meaning_decides: bool | None = None
+    """Whether the opposite meaning gets another label (sentiment: yes; topics: no); None: nobody has said."""
     metric: str = "accuracy"
     """How answers are scored, by name (see :data:`~unfooled.records.metric.METRICS`)."""
     asset: str | Path | None = None

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from unfooled.data.task import Task
 from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
 from unfooled.defences.base import Defence
+from unfooled.defences.bat import BatPairwise, BatTriplet
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.freelb import FreeLB
@@ -19,7 +21,16 @@ from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
-from unfooled.defences.session import Losses, Pass, Session, Step, Training, TrainingData
+from unfooled.defences.session import (
+    CopyMaker,
+    Example,
+    Losses,
+    Pass,
+    Session,
+    Step,
+    Training,
+    TrainingData,
+)
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
 from unfooled.files import JsonObject
@@ -41,6 +52,8 @@ DEFENCES: Registry[type[Any]] = Registry(
         InfoBert,
         AdvAug,
         A2TTraining,
+        BatPairwise,
+        BatTriplet,
     ),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
@@ -56,6 +69,13 @@ def make_defence(name: str, settings: Mapping[str, object] | None = None) -> Def
         for one, cls, values in zip(names, classes, given, strict=True)
     ]
     return parts[0] if len(parts) == 1 else Combination(tuple(parts))
+
+
+def check_task(defence: Defence, task: Task) -> None:
+    """Refuse a task that the defence, or a part of it, cannot serve: one with a ``check_task`` knows."""
+    for part in defence.parts if isinstance(defence, Combination) else (defence,):
+        if hasattr(part, "check_task"):
+            part.check_task(task)
 
 
 def settings_of(defence: Defence) -> JsonObject:
@@ -95,9 +115,13 @@ __all__ = [
     "DEFENCES",
     "A2TTraining",
     "AdvAug",
+    "BatPairwise",
+    "BatTriplet",
     "CertifiedRsmi",
     "Combination",
+    "CopyMaker",
     "Defence",
+    "Example",
     "FreeLB",
     "InfoBert",
     "Losses",
@@ -116,6 +140,7 @@ __all__ = [
     "Step",
     "Training",
     "TrainingData",
+    "check_task",
     "deployed_for",
     "make_defence",
     "preparations",

@@ -20,7 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from unfooled.defences.base import Defence
-from unfooled.defences.session import Losses, Session, Step, Training, TrainingData, total
+from unfooled.defences.session import CopyMaker, Losses, Session, Step, Training, TrainingData, total
 from unfooled.errors import UsageError
 from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
@@ -135,6 +135,13 @@ class CombinedSession(Session[Combination]):
             made = part.on_epoch(epoch, data if changed is None else changed)
             changed = changed if made is None else made
         return changed
+
+    def makes_copies(self) -> bool:
+        return any(part.makes_copies() for part in self.parts.values())
+
+    def copy_makers(self, epoch: int, data: TrainingData) -> dict[str, CopyMaker]:
+        made = [part.copy_makers(epoch, data) for part in self.parts.values()]
+        return {name: maker for own in made for name, maker in own.items()}
 
     def state_dict(self) -> dict[str, Any]:
         return {name: part.state_dict() for name, part in self.parts.items()}

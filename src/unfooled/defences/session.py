@@ -4,7 +4,8 @@ A defence begins a :class:`Session`. A method that adds a term to plain fine-tun
 :meth:`Session.terms`, and shares one forward pass with the other methods of a combination; one that trains on
 inputs of its own overrides :meth:`Session.loss`. One that needs several backward passes per step (FreeLB)
 overrides :meth:`Session.backward`; one with weights of its own lists them in ``modules``; one that changes
-the training data overrides :meth:`Session.on_epoch`. docs/defences.md shows a method that uses every part.
+the training data overrides :meth:`Session.on_epoch`; one that compares each example with changed copies of it
+overrides :meth:`Session.copies`. docs/defences.md shows a method that uses every part.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,20 @@ class TrainingData:
 
     def __len__(self) -> int:
         return len(self.encoded)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One training example of an epoch, as copies are made of it."""
+
+    number: int
+    """Its place in the data of the epoch: what random numbers are keyed by."""
+    encoded: EncodedInput
+    label: int
+
+
+CopyMaker = Callable[[Sequence[Example]], Sequence[Any]]
+"""What travels with each of these examples: copies of it, encoded."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +140,8 @@ class Step:
     accumulate: Callable[[Callable[[], Tensor]], Tensor] = _accumulate
     """Computes a loss, adds its gradients to those of the weights, returns its value. All passes that are
     differentiated go through it: in distributed training it is what averages the gradients."""
+    copies: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """By defence, what its copy maker made of each row of the batch (:meth:`Session.copied`)."""
 
 
 class Session(Generic[D]):
@@ -194,6 +211,28 @@ class Session(Generic[D]):
         it again. Global random generators are seeded from (seed, epoch) during the call.
         """
         return None
+
+    def copies(self, epoch: int, data: TrainingData) -> CopyMaker | None:
+        """What makes copies of the examples of this epoch, or None; the steps get them (:meth:`copied`).
+
+        The maker is called in the processes of the data loader, which the steps do not wait for: it must be
+        picklable, touch no device, and draw by (seed, epoch, number of the example) alone. ``data`` are those
+        of the epoch, after every ``on_epoch``.
+        """
+        return None
+
+    def copy_makers(self, epoch: int, data: TrainingData) -> dict[str, CopyMaker]:
+        """The copy maker of this session, or of each part of a combination, by the name of the defence."""
+        maker = self.copies(epoch, data)
+        return {} if maker is None else {cast(Any, self.defence).name: maker}
+
+    def makes_copies(self) -> bool:
+        """Whether :meth:`copy_makers` gives any: what decides on worker processes of the data loader."""
+        return self.overrides("copies")
+
+    def copied(self, step: Step) -> Sequence[Any]:
+        """What the copy maker of this session made of each row of the step's batch."""
+        return step.copies[cast(Any, self.defence).name]
 
     def state_dict(self) -> dict[str, object]:
         """What else a checkpoint must hold: tensors, numbers, text, and lists and dictionaries of them.

@@ -9,7 +9,7 @@ from typing import Any
 
 from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
-from unfooled.settings import LARGEST_SEED, MOST_AT_ONCE, build, setting
+from unfooled.settings import LARGEST_SEED, MOST_AT_ONCE, MOST_WORKERS, build, setting
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,12 @@ class TrainConfig:
     )
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
     precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")
-
+    data_workers: int = setting(
+        0,
+        "Processes beside training that make changed copies of examples (bat, safer)",
+        at_least=0,
+        at_most=MOST_WORKERS,
+    )
     checkpoint_every: int | str = setting(
         "10min",
         "Write a checkpoint within an epoch after so many steps (200) or minutes (5min); 0 = only at its end",
@@ -90,8 +95,9 @@ class TrainConfig:
         return Every(steps=int(found[1])) if found[1] else Every(seconds=60 * float(found[2]))
 
     def conditions(self) -> dict[str, Any]:
-        """What the trained weights depend on: not how often they are saved on the way."""
-        return {name: value for name, value in self.to_dict().items() if name != "checkpoint_every"}
+        """What the trained weights depend on: not how often they are saved, nor who makes the copies."""
+        without = ("checkpoint_every", "data_workers")
+        return {name: value for name, value in self.to_dict().items() if name not in without}
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)

@@ -22,7 +22,15 @@ from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
-from unfooled.defences import Defence, MadeExamples, Training, TrainingData, make_defence, settings_of
+from unfooled.defences import (
+    Defence,
+    MadeExamples,
+    Training,
+    TrainingData,
+    check_task,
+    make_defence,
+    settings_of,
+)
 from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
@@ -66,6 +74,7 @@ def prepare(config: TrainConfig) -> Prepared:
         config.encoder, task.labels, max_length=length, layers=config.layers, device=device, bf16=bf16
     )
     defence = defence.resolved(model)
+    check_task(defence, task)
     classifier = Classifier(
         model,
         defence.predictor(model),
@@ -216,6 +225,7 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
         dataloader_pin_memory=model.device.type == "cuda",
         bf16=model.precision == "bf16",
         use_cpu=model.device.type == "cpu",
+        dataloader_num_workers=config.data_workers,
         seed=config.seed,
         disable_tqdm=True,
         log_level="error",

@@ -29,7 +29,7 @@ from transformers.trainer_callback import ExportableState
 from unfooled.defences import Session, Step
 from unfooled.models import mix
 from unfooled.training.checkpoints import checkpoint_path, keep_only, writing
-from unfooled.training.epoch_data import EpochData, EpochOrder, seeded
+from unfooled.training.epoch_data import EpochData, EpochOrder, loader, seeded
 from unfooled.training.watch import check_finite
 
 WEIGHTS = "model.safetensors"
@@ -68,9 +68,6 @@ class SessionTrainer(Trainer):
         super().__init__(
             model=self._trained,
             train_dataset=self._data,
-            data_collator=lambda items: {
-                "batch": session.model.batch([item for item, _ in items], [label for _, label in items])
-            },
             **kwargs,
         )
         # Sessions call the modules of this process: copies on other devices of it would not be trained.
@@ -93,8 +90,9 @@ class SessionTrainer(Trainer):
             done=self._planned(number) / max(1, self._total),
             number=number,
             accumulate=partial(self._accumulate, model),
+            copies=inputs["drawn"].copies,
         )
-        loss = self._session.backward(inputs["batch"], step)
+        loss = self._session.backward(self._data.batch(self._session.model, inputs["drawn"]), step)
         self._check(float(loss), "the loss")
         return loss
 
@@ -124,8 +122,9 @@ class SessionTrainer(Trainer):
         ]
         return scheduler
 
-    def _get_train_sampler(self, train_dataset: object = None) -> EpochOrder:
-        return self._order
+    def get_train_dataloader(self) -> Any:
+        workers = self.args.dataloader_num_workers if self._session.makes_copies() else 0
+        return self.accelerator.prepare(loader(self._data, self._order, workers))
 
     def _run_epoch(self, **now: Any) -> None:  # type: ignore[override]  # the Trainer calls it by keyword
         self._epoch, self._before = now["epoch"], self.state.global_step
@@ -156,6 +155,7 @@ class SessionTrainer(Trainer):
         if self.args.world_size > 1:
             made = broadcast_object_list([made])[0]
         self._data.now = self._original if made is None else made
+        self._data.makers = self._session.copy_makers(epoch, self._data.now)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         """The epoch to go on with and its finished steps. The Trainer divides by a fixed length of epochs."""

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from unfooled.errors import UsageError
-from unfooled.settings import check_whole
+from unfooled.settings import MOST_WORKERS, check_whole
 from unfooled.storage.result_sets import rehearsal
-
-MOST_WORKERS = 256
 
 Piece = tuple[int, Any]
 """An input with its place in the job, or a finished record with the place of its input."""

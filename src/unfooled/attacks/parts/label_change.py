@@ -2,22 +2,39 @@
 
 An obstinate attack turns the meaning of one text and hopes that the model overlooks it. With a neutral pair
 the truth may well stay neutral, and two texts that are no paraphrases do not become ones by a change.
+Training against such attacks (BAT) skips the same labels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from unfooled.attacks.attempt import Attempt, NothingToChange
 
+_NEUTRAL = "neutral"
 _PARAPHRASE = ("duplicate", "equivalent", "paraphrase")
 
 
 def check_label_changes(attempt: Attempt) -> None:
     """Raise ``NothingToChange`` for an example whose label a change of meaning leaves as it is."""
-    names = [name.strip().casefold() for name in attempt.label_names]
-    if not names:
-        return
-    truth = names[attempt.example.label]
-    if truth == "neutral":
-        raise NothingToChange("a neutral example stays neutral when its meaning changes")
-    if any(name in _PARAPHRASE for name in names) and truth not in _PARAPHRASE:
-        raise NothingToChange("texts that differ in meaning still do when one is changed")
+    if attempt.label_names and (reason := why_label_stays(attempt.label_names, attempt.example.label)):
+        raise NothingToChange(reason)
+
+
+def why_label_stays(label_names: Sequence[str], label: int) -> str | None:
+    """Why a change of meaning leaves this label as it is; None if it changes it, as far as names tell."""
+    names = _plain(label_names)
+    if names[label] == _NEUTRAL:
+        return "a neutral example stays neutral when its meaning changes"
+    if any(name in _PARAPHRASE for name in names) and names[label] not in _PARAPHRASE:
+        return "texts that differ in meaning still do when one is changed"
+    return None
+
+
+def names_tell(label_names: Sequence[str]) -> bool:
+    """Whether the names are those of inference or paraphrase, where a change of meaning matters."""
+    return not {_NEUTRAL, *_PARAPHRASE}.isdisjoint(_plain(label_names))
+
+
+def _plain(label_names: Sequence[str]) -> list[str]:
+    return [name.strip().casefold() for name in label_names]

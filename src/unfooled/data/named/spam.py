@@ -29,6 +29,7 @@ SPAM = Task(
     kind="single",
     labels=LABELS,
     max_length=64,
+    meaning_decides=False,
     asset="spam",
     read=_read,
 )

@@ -24,7 +24,7 @@ from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
 from unfooled.settings import setting
-from unfooled.words.word import WORD
+from unfooled.words.word import WORD, in_case_of
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,20 @@ class SynonymVote(SubstitutionSets, SmoothedVote):
         return SynonymSampler(table, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 
-def resampled(text: str, table: SubstitutionTable, choose: Callable[[int], int]) -> str:
-    """The text with every word redrawn; ``choose(n)`` gives a uniform number below n."""
+def resampled(
+    text: str, table: SubstitutionTable, choose: Callable[[int], int], *, keep_case: bool = False
+) -> str:
+    """The text with every word redrawn; ``choose(n)`` gives a uniform number below n.
+
+    ``keep_case``: in the case of the word that it replaces; the certified vote draws the same for all cases.
+    """
 
     def redrawn(word: str) -> str:
         options = table.sampled(word)
-        return options[choose(len(options))] if len(options) > 1 else word
+        if len(options) == 1:
+            return word
+        drawn = options[choose(len(options))]
+        return in_case_of(word, drawn) if keep_case else drawn
 
     return WORD.sub(lambda match: redrawn(match[0]), text)
 

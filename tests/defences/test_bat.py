@@ -1,0 +1,272 @@
+"""Balanced Adversarial Training: the copies, the two losses by hand, and what they do to distances."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from tiny_models import FAMILIES, tiny_classifier
+from tiny_training import ANTONYMS, FULL, TASK, begin, data_of, loss_of, with_copies
+from unfooled.data.task import Task
+from unfooled.defences import Example, Pass, Session, make_defence
+from unfooled.defences.bat_copies import Copies, changing_labels
+from unfooled.errors import UsageError, UserError
+from unfooled.models import Batch, TextModel
+from unfooled.words.word import WORD
+
+SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great"], "cold": ["bold"]}
+NAMES = ("bat-pairwise", "bat-triplet")
+NLI = Task("nli", "", "pair", ("entailment", "neutral", "contradiction"), max_length=48)
+TOPICS = Task("topics", "", "single", ("sport", "tech"), max_length=48, meaning_decides=False)
+OWN = Task("own.csv", "", "single", ("1", "2"), max_length=48)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("table") / "synonyms.json"
+    path.write_text(json.dumps(SYNONYMS))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def classifier() -> TextModel:
+    return tiny_classifier("bert", labels=2)
+
+
+def batch_of(
+    classifier: TextModel,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None = None,
+    labels: Sequence[int] | None = None,
+) -> Batch:
+    return classifier.batch(classifier.encode(texts, pairs), labels or [0] * len(texts))
+
+
+def copies_of(
+    classifier: TextModel, table: str, batch: Batch, *, epoch: int = 0, task: Task = TASK
+) -> list[Copies]:
+    session = begin(make_defence("bat-triplet", {"table": table}), classifier, data_of(batch), task=task)
+    return list(with_copies(session, batch, FULL, epoch).copies["bat-triplet"])
+
+
+def words(texts: tuple[str, ...]) -> list[str]:
+    return [word for text in texts for word in WORD.findall(text)]
+
+
+def test_a_fickle_copy_redraws_every_word_from_its_set_itself_included(
+    classifier: TextModel, table: str
+) -> None:
+    batch = batch_of(classifier, ["A Good FILM , so good"] * 200, ["cold war"] * 200)
+    drawn = [words(copy.fickle.texts) for copy in copies_of(classifier, table, batch) if copy.fickle]
+    assert len(drawn) == 200
+    good, film = {"good", "fine", "great"}, {"FILM", "MOVIE", "STORY"}
+    sets = [{"A"}, {word.title() for word in good}, film, {"so"}, good, {"cold", "bold"}, {"war"}]
+    assert [set(column) for column in zip(*drawn, strict=True)] == sets
+    assert {row[1].lower() == row[4] for row in drawn} == {True, False}, "each word on its own"
+
+
+def test_an_obstinate_copy_turns_one_word_of_either_text_into_an_antonym(
+    classifier: TextModel, table: str
+) -> None:
+    texts = ("a long , Good film", "the old man is cold")
+    batch = batch_of(classifier, [texts[0]] * 200, [texts[1]] * 200)
+    changed = []
+    for copy in copies_of(classifier, table, batch):
+        assert copy.obstinate is not None
+        before, after = words(texts), words(copy.obstinate.texts)
+        (place,) = [n for n, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        assert after[place].lower() in ANTONYMS[before[place].lower()]
+        changed.append((place, after[place]))
+    assert {before[place] for place, _ in changed} == {"long", "Good", "old", "man", "cold"}
+    assert 70 < sum(place > 3 for place, _ in changed) < 130, "a random text first, then one of its words"
+    assert "Bad" in {word for place, word in changed if place == 2}, "in the case of the word"
+
+
+@pytest.mark.full
+def test_antonyms_are_those_of_wordnet_and_stop_words_have_none(classifier: TextModel, table: str) -> None:
+    batch = batch_of(classifier, ["up and down"] * 5 + ["Old"] * 30)
+    found = [copy.obstinate for copy in copies_of(classifier, table, batch)]
+    assert found[:5] == [None] * 5
+    assert {one.texts[0] for one in found[5:] if one is not None} == {"Young", "New"}
+
+
+def test_the_other_text_is_changed_where_one_has_no_antonym(classifier: TextModel, table: str) -> None:
+    batch = batch_of(classifier, ["the film"] * 20 + ["a good film"] * 20, ["the plot"] * 40)
+    copies = copies_of(classifier, table, batch)
+    assert [copy.obstinate is None for copy in copies] == [True] * 20 + [False] * 20
+
+
+def test_words_that_the_model_does_not_read_are_not_made_obstinate(table: str) -> None:
+    classifier = tiny_classifier("bert", labels=2, max_length=6)
+    batch = batch_of(classifier, ["the film was good", "the film and plot , good"])
+    first, second = copies_of(classifier, table, batch)
+    assert first.obstinate is not None and first.obstinate.ids != batch.encoded[0].ids
+    assert second.obstinate is None
+    assert second.fickle is not None
+
+
+def test_a_text_without_words_to_change_has_no_copies(classifier: TextModel, table: str) -> None:
+    batch = batch_of(classifier, ["the plot", "!", "a good film"])
+    assert [(c.fickle is None, c.obstinate is None) for c in copies_of(classifier, table, batch)] == [
+        (True, True),
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_neutral_pairs_and_non_paraphrases_get_no_obstinate_copy(table: str) -> None:
+    classifier = tiny_classifier("bert", labels=3)
+    batch = batch_of(classifier, ["a good film"] * 3, ["a good film"] * 3, [0, 1, 2])
+    copies = copies_of(classifier, table, batch, task=NLI)
+    assert [copy.obstinate is None for copy in copies] == [False, True, False]
+    assert all(copy.fickle is not None for copy in copies)
+    assert changing_labels(Task("pairs", "", "pair", ("no", "Duplicate"), max_length=48), None) == {1}
+    assert changing_labels(NLI, ["neutral"]) == {1}, "what the user says goes first"
+
+
+def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, table: str) -> None:
+    batch = batch_of(classifier, ["a good , good film , long and cold"] * 12)
+    first, again, later = (copies_of(classifier, table, batch, epoch=epoch) for epoch in (0, 0, 1))
+    assert first == again
+    assert first != later
+    assert len({copy.fickle for copy in first}) > 3, "examples with the same text are drawn on their own"
+    session = begin(make_defence("bat-triplet", {"table": table}), classifier, data_of(batch))
+    maker = pickle.loads(pickle.dumps(session.copy_makers(0, data_of(batch))["bat-triplet"]))
+    alone = [maker([Example(number, batch.encoded[number], 0)])[0] for number in (7, 3)]
+    assert alone == [first[7], first[3]], "whatever the batch, the order and the process"
+
+
+@pytest.mark.parametrize(("task", "told"), [(TOPICS, "says that the opposite"), (OWN, "nothing says")])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_without_antonyms_is_refused_with_what_to_set(name: str, task: Task, told: str) -> None:
+    with pytest.raises(UsageError, match=rf"{told}.*--set obstinate_labels='\[{', '.join(task.labels)}\]'"):
+        make_defence(name).check_task(task)  # type: ignore[attr-defined]
+    make_defence(name, {"obstinate_labels": [task.labels[1]]}).check_task(task)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match=r"has no label 'good'\. Its labels: "):
+        make_defence(name, {"obstinate_labels": ["good"]}).check_task(task)  # type: ignore[attr-defined]
+
+
+def test_texts_without_any_antonym_are_refused(classifier: TextModel, table: str) -> None:
+    with pytest.raises(
+        UserError, match=r"no antonym of any word in the training examples \(labels bad, good"
+    ):
+        copies_of(classifier, table, batch_of(classifier, ["das kleine Haus"]))
+
+
+def cosine_distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    return 1 - float(a @ b / (a.norm() * b.norm()))
+
+
+def by_hand(classifier: TextModel, copies: Sequence[Copies], batch: Batch) -> list[tuple[float | None, ...]]:
+    """(d(x, x_f), d(x, x_o)) of each row: [CLS] of BERT's last hidden state, one text at a time."""
+    states = []
+    for row, pair in enumerate(copies):
+        found = []
+        for item in (batch.encoded[row], *pair):
+            if item is None:
+                found.append(None)
+                continue
+            ids, types = torch.tensor([item.ids]), torch.tensor([item.type_ids])
+            output = classifier.module.bert(input_ids=ids, token_type_ids=types)
+            found.append(output.last_hidden_state[0, 0].detach())
+        own, *others = found
+        states.append(tuple(None if one is None else cosine_distance(own, one) for one in others))
+    return states
+
+
+TEXTS = ["a good film", "the cold war", "the plot", "a long story"]
+"""Both copies; both; none; both for label 0, the fickle one for label 1."""
+
+
+def contrast_of(session: Session, batch: Batch) -> torch.Tensor | None:
+    step = with_copies(session, batch, FULL)
+    seen: Pass = session.look(batch, [session])
+    return session.terms(seen, step)
+
+
+def test_the_losses_are_those_of_the_paper(classifier: TextModel, table: str) -> None:
+    """d1, d2, d4 to the fickle copies, o1, o2 to the obstinate ones: row 3 has no copy, row 4 one of them."""
+    own = {"table": table, "obstinate_labels": ["bad"], "margin": 0.9}
+    batch = batch_of(classifier, TEXTS, labels=[0, 0, 0, 1])
+    pairwise = begin(make_defence("bat-pairwise", own), classifier, data_of(batch))
+    triplet = begin(make_defence("bat-triplet", {**own, "weight": 0.5}), classifier, data_of(batch))
+    copies = with_copies(pairwise, batch, FULL).copies["bat-pairwise"]
+    assert copies == with_copies(triplet, batch, FULL).copies["bat-triplet"]
+    (d1, o1), (d2, o2), nothing, (d4, missing) = by_hand(classifier, copies, batch)
+    assert nothing == (None, None) and missing is None
+    assert d1 is not None and d2 is not None and d4 is not None and o1 is not None and o2 is not None
+    near = (max(0.0, 0.9 - o1) + max(0.0, 0.9 - o2)) / 2
+    assert near > 0.01
+    found = contrast_of(pairwise, batch)
+    assert found is not None
+    assert found.item() == pytest.approx(1.0 * (d1 + d2 + d4) / 3 + 1.2 * near, rel=1e-4)
+    parts = [max(0.0, d1 + 0.9 - o1), max(0.0, d2 + 0.9 - o2), d4]
+    found = contrast_of(triplet, batch)
+    assert found is not None
+    assert found.item() == pytest.approx(0.5 * sum(parts) / 3, rel=1e-4)
+    losses = pairwise.loss(batch, with_copies(pairwise, batch, FULL))
+    plain = loss_of(make_defence("standard"), classifier, batch, FULL)
+    assert losses.plain and losses.task.item() == pytest.approx(plain.item(), rel=1e-5)
+
+
+def test_the_hinge_stops_at_the_margin(classifier: TextModel, table: str) -> None:
+    own = {"table": table, "margin": 0.0}
+    batch = batch_of(classifier, ["a long life", "an old life"])
+    for name in NAMES:
+        found = contrast_of(begin(make_defence(name, own), classifier, data_of(batch)), batch)
+        assert found is not None and found.item() == 0, "no fickle copy, and obstinate ones far enough"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_without_copies_is_plain_training(name: str, classifier: TextModel, table: str) -> None:
+    data = batch_of(classifier, ["a good film", "the plot"])
+    session = begin(make_defence(name, {"table": table}), classifier, data_of(data))
+    batch = batch_of(classifier, ["the plot", "the director"], labels=[0, 1])
+    found = session.loss(batch, with_copies(session, batch, FULL))
+    assert found.extra is None
+    assert found.total.isfinite()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fickle_copies_come_near_and_obstinate_ones_go_away(name: str, table: str) -> None:
+    torch.manual_seed(0)
+    classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
+    batch = batch_of(classifier, ["a good film", "a cold story", "a long night"] * 4, labels=[0, 1, 0] * 4)
+    session = begin(make_defence(name, {"table": table}).resolved(classifier), classifier, data_of(batch))
+
+    def distances() -> tuple[float, float]:
+        copies = with_copies(session, batch, FULL, epoch=100).copies[name]
+        found = by_hand(classifier, copies, batch)
+        fickle = [one for one, _ in found if one is not None]
+        obstinate = [one for _, one in found if one is not None]
+        return sum(fickle) / len(fickle), sum(obstinate) / len(obstinate)
+
+    before = distances()
+    optimizer = torch.optim.AdamW(classifier.module.parameters(), lr=2e-3)
+    for epoch in range(25):
+        loss = session.loss(batch, with_copies(session, batch, FULL, epoch)).total
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    after = distances()
+    assert after[1] > before[1] + 0.2, "obstinate copies went away"
+    assert after[1] - after[0] > before[1] - before[0] + 0.2
+    if name == "bat-pairwise":  # the triplet asks for the difference only
+        assert after[0] < before[0], "fickle copies came near"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_gives_what_its_head_reads(family: str, table: str) -> None:
+    classifier = tiny_classifier(family, labels=2)
+    batch = batch_of(classifier, ["a good film", "cold war and love"], ["so cold", "!"], [0, 1])
+    session = begin(make_defence("bat-pairwise", {"table": table}), classifier, data_of(batch))
+    found = contrast_of(session, batch)
+    assert found is not None and 0 < found.item() < 5
+    found.backward()
+    grads = [weight.grad for weight in classifier.architecture.blocks[0].parameters()]
+    assert any(grad is not None and grad.abs().max() > 0 for grad in grads)
