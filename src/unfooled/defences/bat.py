@@ -32,7 +32,7 @@ from unfooled.predictors import Plain, Predictor
 from unfooled.predictors.smoothing import SubstitutionSets
 from unfooled.settings import setting
 
-Self = TypeVar("Self", bound="Bat")
+B = TypeVar("B", bound="Bat")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Bat(SubstitutionSets):
         None, "Labels that an antonym changes; those that the task declares if not given"
     )
 
-    def resolved(self: Self, model: Model) -> Self:
+    def resolved(self: B, model: Model) -> B:
         as_text(model)  # other models are refused
         self.substitutes()  # made or read now, so that a bad table is refused early
         return self

@@ -25,7 +25,7 @@ from unfooled.predictors.smoothing import SubstitutionSets, resampled
 from unfooled.words.document import Document
 from unfooled.words.word import WORD
 
-Texts = tuple[str, ...]
+_Texts = tuple[str, ...]
 
 
 class Copies(NamedTuple):
@@ -57,19 +57,19 @@ class MakeCopies:
         encoded = [None if own is None else next(made) for own in texts]
         return [Copies(*two) for two in zip(encoded[::2], encoded[1::2], strict=True)]
 
-    def texts(self, example: Example) -> tuple[Texts | None, Texts | None]:
+    def texts(self, example: Example) -> tuple[_Texts | None, _Texts | None]:
         """The fickle and the obstinate copy, as texts."""
         (item,) = as_texts([example.encoded])
         chooser = random.Random(mix(*self.key, example.number))
         return self._fickle(item.texts, chooser), self._obstinate(item, example.label, chooser)
 
-    def _fickle(self, texts: Texts, chooser: random.Random) -> Texts | None:
+    def _fickle(self, texts: _Texts, chooser: random.Random) -> _Texts | None:
         table = self.sets.substitutes()
         if not any(word in table for text in texts for word in WORD.findall(text)):
             return None
         return tuple(resampled(text, table, chooser.randrange, keep_case=True) for text in texts)
 
-    def _obstinate(self, item: Encoded, label: int, chooser: random.Random) -> Texts | None:
+    def _obstinate(self, item: Encoded, label: int, chooser: random.Random) -> _Texts | None:
         if label not in self.changing:
             return None
         document = Document.of(*item.texts)
