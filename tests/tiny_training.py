@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from unfooled.data.task import Task
-from unfooled.defences import Defence, Example, Session, Step, Training, TrainingData
+from unfooled.defences import Defence, Session, Step, Training, TrainingData, TrainingExample
 from unfooled.models import Batch, Model
 
 TASK = Task("tiny", "which of two classes", "single", ("bad", "good"), max_length=48, meaning_decides=True)
@@ -50,6 +50,6 @@ def data_of(batch: Batch) -> TrainingData:
 def with_copies(session: Session[Any], batch: Batch, step: Step, epoch: int = 0) -> Step:
     """The step with the copies that the session makes of each row in this epoch."""
     data = data_of(batch)
-    examples = [Example(n, *row) for n, row in enumerate(zip(data.encoded, data.labels, strict=True))]
+    examples = [TrainingExample(n, *row) for n, row in enumerate(zip(data.encoded, data.labels, strict=True))]
     makers = session.copy_makers(epoch, data)
     return replace(step, copies={name: maker(examples) for name, maker in makers.items()})

@@ -13,7 +13,7 @@ import torch
 from tiny_models import FAMILIES, tiny_classifier
 from tiny_training import ANTONYMS, FULL, TASK, begin, data_of, loss_of, with_copies
 from unfooled.data.task import Task
-from unfooled.defences import Example, Pass, Session, make_defence
+from unfooled.defences import Pass, Session, TrainingExample, make_defence
 from unfooled.defences.bat_copies import Copies, changing_labels
 from unfooled.errors import UsageError, UserError
 from unfooled.models import Batch, TextModel
@@ -137,7 +137,7 @@ def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, ta
     assert len({copy.fickle for copy in first}) > 3, "examples with the same text are drawn on their own"
     session = begin(make_defence("bat-triplet", {"table": table}), classifier, data_of(batch))
     maker = pickle.loads(pickle.dumps(session.copy_makers(0, data_of(batch))["bat-triplet"]))
-    alone = [maker([Example(number, batch.encoded[number], 0)])[0] for number in (7, 3)]
+    alone = [maker([TrainingExample(number, batch.encoded[number], 0)])[0] for number in (7, 3)]
     assert alone == [first[7], first[3]], "whatever the batch, the order and the process"
 
 

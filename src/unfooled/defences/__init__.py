@@ -23,13 +23,13 @@ from unfooled.defences.rsmi import Rsmi
 from unfooled.defences.safer import Safer
 from unfooled.defences.session import (
     CopyMaker,
-    Example,
     Losses,
     Pass,
     Session,
     Step,
     Training,
     TrainingData,
+    TrainingExample,
 )
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
@@ -121,7 +121,6 @@ __all__ = [
     "Combination",
     "CopyMaker",
     "Defence",
-    "Example",
     "FreeLB",
     "InfoBert",
     "Losses",
@@ -140,6 +139,7 @@ __all__ = [
     "Step",
     "Training",
     "TrainingData",
+    "TrainingExample",
     "check_task",
     "deployed_for",
     "make_defence",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from unfooled.attacks.parts.label_change import names_tell, why_label_stays
 from unfooled.data.task import Task
-from unfooled.defences.session import Example, TrainingData
+from unfooled.defences.session import TrainingData, TrainingExample
 from unfooled.errors import UsageError
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.wordnet import antonyms
@@ -49,7 +49,7 @@ class MakeCopies:
     tokenizer: Any
     max_length: int
 
-    def __call__(self, examples: Sequence[Example]) -> list[Copies]:
+    def __call__(self, examples: Sequence[TrainingExample]) -> list[Copies]:
         texts = [own for example in examples for own in self.texts(example)]
         there = [own for own in texts if own is not None]
         pairs = [own[1] for own in there] if there and len(there[0]) == 2 else None
@@ -57,7 +57,7 @@ class MakeCopies:
         encoded = [None if own is None else next(made) for own in texts]
         return [Copies(*two) for two in zip(encoded[::2], encoded[1::2], strict=True)]
 
-    def texts(self, example: Example) -> tuple[_Texts | None, _Texts | None]:
+    def texts(self, example: TrainingExample) -> tuple[_Texts | None, _Texts | None]:
         """The fickle and the obstinate copy, as texts."""
         (item,) = as_texts([example.encoded])
         chooser = random.Random(mix(*self.key, example.number))

@@ -39,7 +39,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """One training example of an epoch, as copies are made of it."""
 
     number: int
@@ -48,7 +48,7 @@ class Example:
     label: int
 
 
-CopyMaker = Callable[[Sequence[Example]], Sequence[Any]]
+CopyMaker = Callable[[Sequence[TrainingExample]], Sequence[Any]]
 """What travels with each of these examples: copies of it, encoded."""
 
 

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from transformers import set_seed
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from unfooled.defences import CopyMaker, Example, TrainingData
+from unfooled.defences import CopyMaker, TrainingData, TrainingExample
 from unfooled.models import Model
 
 
@@ -47,7 +47,9 @@ class EpochData(Dataset):
         return len(self.now)
 
     def __getitems__(self, numbers: list[int]) -> Drawn:
-        examples = [Example(number, self.now.encoded[number], self.now.labels[number]) for number in numbers]
+        examples = [
+            TrainingExample(number, self.now.encoded[number], self.now.labels[number]) for number in numbers
+        ]
         return Drawn(numbers, {name: maker(examples) for name, maker in self.makers.items()})
 
     def batch(self, model: Model, drawn: Drawn) -> Any:
