@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from unfooled.benchmarks.cell_work import command_of
 from unfooled.benchmarks.cells import make_cells
 from unfooled.benchmarks.plan import LEAST, scaled
 from unfooled.benchmarks.plan_file import make_plan, presets, read_plan
@@ -344,3 +345,35 @@ def test_scale_of_data_without_a_limit_is_that_of_its_size(tmp_path: Path) -> No
     assert small.tasks[0].values["limit_dev"] == 105
     assert small.tasks[0].values["limit_test"] == 150
     assert small.attacks[0].limit == 150
+
+
+def test_an_attack_may_have_inputs_of_its_own_and_is_left_out_without_a_file() -> None:
+    plan: dict[str, Any] = {
+        "name": "p",
+        "variables": {"file": ""},
+        "tasks": ["snli"],
+        "defences": ["standard"],
+    }
+    plan["attacks"] = ["negation", {"recipe": "negation", "name": "other", "inputs": {"data": "${file}"}}]
+    assert [one.name for one in read_plan(plan).attacks] == ["negation"]
+    own = read_plan(plan, variables={"file": "other.csv"})
+    assert [one.inputs for one in own.attacks] == [{}, {"data": "other.csv"}]
+    _, first, second = make_cells(own, Path("out"))
+    assert "inputs" not in first.conditions and second.conditions["inputs"] == {"data": "other.csv"}
+    assert "--data other.csv" in command_of(second) and "--data" not in command_of(first)
+    plan["attacks"] = [{"recipe": "negation", "inputs": {"file": "x"}}]
+    with pytest.raises(UsageError, match=r"attacks\[0\]: inputs has no setting 'file'"):
+        read_plan(plan)
+
+
+def test_the_infobert_preset_measures_anli_where_its_files_are_named() -> None:
+    names = {"textfooler", "negation"}
+    assert {one.name for one in read_plan(preset="paper-infobert").attacks} == names
+    rounds = {f"anli_r{number}": f"dev_r{number}.jsonl" for number in (1, 2, 3)}
+    plan = read_plan(preset="paper-infobert", variables=rounds)
+    assert {one.name for one in plan.attacks} == {*names, "anli-r1", "anli-r2", "anli-r3"}
+    assert plan.published is not None
+    attacks = {one.name for one in plan.attacks} - {"negation"}  # which the paper does not have
+    for model in ("RoBERTa-large", "BERT-large"):
+        shown = {(f.defence, f.attack) for f in plan.published.figures if f.model.startswith(model)}
+        assert shown == {(one.name, attack) for one in plan.defences for attack in attacks}

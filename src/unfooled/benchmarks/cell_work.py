@@ -15,6 +15,7 @@ from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan, RepeatPlan, RepresentationsPlan
 from unfooled.certificates.sampling import Reading, Sampling
+from unfooled.data.inputs import Inputs
 from unfooled.errors import UserError
 from unfooled.files import read_yaml
 from unfooled.settings import build
@@ -61,6 +62,7 @@ def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
     assert isinstance(part, AttackPlan)
     report = attack(
         cell.run,
+        build(Inputs, part.inputs, owner="inputs") if part.inputs else None,
         limit=part.limit,
         recipe=make_recipe(part.recipe, part.settings),
         limits=build(Limits, part.limits, owner="limits"),
@@ -138,7 +140,7 @@ def command_of(cell: Cell) -> str:
     settings = cell.predictor_settings
     if isinstance(part, AttackPlan):
         words = ["attack", run, "--recipe", part.recipe, *_assigned("--set", part.settings), *limit]
-        words += [*_options(part.limits), *_options(part.tools), *seed]
+        words += [*_options(part.inputs), *_options(part.limits), *_options(part.tools), *seed]
         words += [*chosen, *_assigned("--predictor-set", settings), *where]
     elif isinstance(part, CertificatePlan):
         words = ["certify", run, "--threat", part.threat, *limit, "--n0", str(part.n0), "--n", str(part.n)]

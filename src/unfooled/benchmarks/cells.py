@@ -146,6 +146,8 @@ def _of_model(
     folder, file = _PLACES[kind]
     place = "/".join(filter(None, (folder, what)))
     conditions = {key: value for key, value in asdict(part).items() if key not in ("only", "predictor")}
+    if not conditions.get("inputs"):
+        conditions.pop("inputs", None)  # the test texts
     conditions |= {"predictor": dict(predictor), "trained": model.key}
     if attacks is not None:
         conditions["attacks"] = attacks

@@ -61,6 +61,9 @@ class AttackPlan:
     name: str = setting("", "Name of the attack; the recipe if not given")
     only: Only = setting(None, "Defences that are attacked; all if not given", key="for")
     limit: int | None = setting(200, "Inputs; null: all", at_least=1)
+    inputs: dict[str, Any] = setting(
+        dict, "Other inputs than the test texts: `data`, `label_column`, … With an empty `data`, no attack"
+    )
     settings: dict[str, Any] = setting(dict, "Settings of the recipe")
     limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
     tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")

@@ -116,6 +116,8 @@ def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
     attacks = []
     for number, attack in enumerate(plan.attacks):
         where = f"{source}: attacks[{number}]"
+        if attack.inputs.get("data") == "":
+            continue  # the file is a variable of the plan, and nobody named one
         _check_attack(attack, where)
         attacks.append(_for(attack, defences, where))
     certificates = [
@@ -177,11 +179,13 @@ def _check_attack(attack: AttackPlan, where: str) -> None:
     """The recipe, its settings, the limits and the tools, by name, type and range."""
     from unfooled.attacks import Limits, make_recipe
     from unfooled.attacks.tools import Tools
+    from unfooled.data.inputs import Inputs
 
     _check_name(attack.name, f"{where}: name")
     with _at(where):
         make_recipe(attack.recipe, attack.settings)
         build(Limits, attack.limits, owner="limits")
+        build(Inputs, attack.inputs, owner="inputs")
         build(Tools, attack.tools, owner="tools")
 
 
