@@ -21,6 +21,9 @@ ANY_KIND: dict[str, dict[str, float]] = {
     "noise-augment": {"sigma": 0.1},
     "stability": {"sigma": 0.1},
     "freelb": {"step_size": 0.1, "init": 0.1},
+    "smart": {"step_size": 0.1, "init": 0.01},
+    "alum": {"step_size": 0.1, "init": 0.01},
+    "trades": {"step_size": 0.1, "init": 0.01, "radius": 0.2},
 }
 """With sizes in the units of the values: defaults are for texts."""
 

@@ -16,7 +16,9 @@ from tiny_runs import write_inputs
 pytestmark = pytest.mark.full
 
 EXAMPLES, BATCH, ADDED = 64, 16, 20
-DEFENCES: dict[str, dict[str, Any]] = {"toy": {}, "stability+toy": {"toy.passes": 2, "votes": 3}}
+DEFENCES: dict[str, dict[str, Any]] = {"toy": {}, "freelb+smart+stability+toy": {"votes": 3}}
+"""One pass per step; and two with one dropout mask, a mean teacher, noise and a vote."""
+
 KILLED_IN_EPOCH_1 = 8
 """Epoch 0 has 84 examples, 6 steps; epoch 1 has 104, 7 steps."""
 

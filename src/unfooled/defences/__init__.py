@@ -9,6 +9,7 @@ from typing import Any
 from unfooled.data.task import Task
 from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
+from unfooled.defences.alum import Alum
 from unfooled.defences.base import Defence
 from unfooled.defences.bat import BatPairwise, BatTriplet
 from unfooled.defences.certified_rsmi import CertifiedRsmi
@@ -31,8 +32,10 @@ from unfooled.defences.session import (
     TrainingData,
     TrainingExample,
 )
+from unfooled.defences.smart import Smart
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
+from unfooled.defences.trades import Trades
 from unfooled.files import JsonObject
 from unfooled.registry import Registry
 from unfooled.settings import build
@@ -54,6 +57,9 @@ DEFENCES: Registry[type[Any]] = Registry(
         A2TTraining,
         BatPairwise,
         BatTriplet,
+        Smart,
+        Alum,
+        Trades,
     ),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )
@@ -115,6 +121,7 @@ __all__ = [
     "DEFENCES",
     "A2TTraining",
     "AdvAug",
+    "Alum",
     "BatPairwise",
     "BatTriplet",
     "CertifiedRsmi",
@@ -134,9 +141,11 @@ __all__ = [
     "Rsmi",
     "Safer",
     "Session",
+    "Smart",
     "Stability",
     "Standard",
     "Step",
+    "Trades",
     "Training",
     "TrainingData",
     "TrainingExample",

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from unfooled.defences.divergence import kl
 from unfooled.defences.session import Losses
 from unfooled.errors import UsageError
 from unfooled.hub.batches import length_sorted_chunks
@@ -68,9 +69,7 @@ class Versions:
 
 def divergence(logits: Tensor) -> Tensor:
     """Mean KL(mean answer ‖ answer to each version) of ``(versions, rows, classes)``."""
-    log_each = F.log_softmax(logits, dim=-1)
-    log_mean = _log_mean(log_each)
-    return (log_mean.exp() * (log_mean - log_each)).sum(dim=-1).mean()
+    return kl(_log_mean(F.log_softmax(logits, dim=-1)), logits)
 
 
 def entropy_of_mean(logits: Tensor) -> Tensor:

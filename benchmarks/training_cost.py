@@ -1,0 +1,183 @@
+"""What a training step of each defence costs against plain fine-tuning: ratios, measured in one process.
+
+    python benchmarks/training_cost.py [DEFENCE …] [--task movie-reviews --task snli] [--rounds 20]
+        [--set freelb.steps=3] [--json FILE]
+
+A round takes one batch, as training makes them (similar lengths, padded to the longest), and lets plain
+fine-tuning and every defence make one whole step with it in turn: loss, gradients, clipping and the step of
+the optimiser, at a learning rate of 0. The figure is the median over the rounds of seconds by the seconds of
+plain fine-tuning in the same round, so that other work on the machine disturbs both alike. Without names, all
+defences are measured, those of installed packages too; ``a+b`` is a combination. Making the data of an epoch
+(``on_epoch``) is not part of a step and is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unfooled import data
+from unfooled.defences import DEFENCES, Session, Step, Training, TrainingData, make_defence
+from unfooled.errors import UserError
+from unfooled.hub.devices import device_and_bf16
+from unfooled.hub.pretrained import quiet
+from unfooled.models import Encoded, TextModel, open_encoder
+from unfooled.settings import parse_assignments
+
+PLAIN = "standard"
+LIMITS = {"freelb": 2.8, "infobert": 5.4, "safer": 1.0, "rsmi": 1.9}
+"""The papers' figures."""
+AIMS = {"freelb": 2.2, "infobert": 3.0}
+BATCH, EXAMPLES = 32, 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("defences", nargs="*", help="names; all defences if none is given")
+    parser.add_argument("--task", action="append", help="movie-reviews and snli if not given")
+    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--set", action="append", default=[], help="defence.setting=value")
+    parser.add_argument("--precision", default="auto", help="float32, bf16 or auto")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    names = [name for name in options.defences or DEFENCES if name != PLAIN]
+    try:
+        settings = settings_by_defence(names, options.set)
+        result = {
+            task: training_cost(task, options.encoder, names, settings, options.rounds, options.precision)
+            for task in options.task or ["movie-reviews", "snli"]
+        }
+    except UserError as error:
+        sys.exit(str(error))
+    for task, costs in result.items():
+        plain, one = costs["seconds"], costs["precision"]
+        print(f"{task}: a plain step takes {plain:.3f} s ({costs['tokens']:.0f} tokens per input, {one})")
+        for name, cost in costs["ratios"].items():
+            limit, aim = LIMITS.get(name), AIMS.get(name)
+            told = [f"paper {limit}"] * (limit is not None) + [f"aim {aim}"] * (aim is not None)
+            spread = f"{cost['low']:.2f} to {cost['high']:.2f}"
+            print(f"  {name:24} {cost['median']:5.2f}  ({spread})  {', '.join(told)}".rstrip())
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def settings_by_defence(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
+    """Settings from ``defence.setting=value``; those of a combination as ``a+b.part.setting=value``."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for key, value in parse_assignments(given).items():
+        name, _, setting = key.partition(".")
+        if name not in found:
+            raise UserError(
+                f"--set {key}: no defence {name!r} is measured here. Write defence.setting=value."
+            )
+        found[name][setting] = value
+    return found
+
+
+@quiet()
+def training_cost(
+    task: str,
+    encoder: str,
+    names: list[str],
+    settings: dict[str, dict[str, Any]],
+    rounds: int,
+    precision: str,
+) -> dict[str, Any]:
+    """Seconds of a plain step, and by name the median of the ratios with their quartiles."""
+    splits = data.load(task)
+    device, bf16 = device_and_bf16("auto", precision)
+    length = splits.task.max_length
+    model = open_encoder(encoder, splits.task.labels, max_length=length, device=device, bf16=bf16)
+    rows = splits.train.select(range(min(len(splits.train), EXAMPLES)))
+    pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
+    inputs = TrainingData(model.encode(list(rows["text"]), pairs), list(rows["label"]))
+    sessions: dict[str, Session[Any]] = {}
+    for name in [PLAIN, *names]:
+        own = deepcopy(model)  # a defence may change the model that it trains
+        own.module.train()
+        training = Training(own, inputs, splits.task, seed=0, steps=rounds)
+        sessions[name] = make_defence(name, settings.get(name)).resolved(own).begin(training)
+    optimisers = {
+        name: torch.optim.AdamW([*session.model.module.parameters(), *_extra(session)], lr=0.0, fused=True)
+        for name, session in sessions.items()
+    }
+    data_of = {name: session.on_epoch(0, inputs) or inputs for name, session in sessions.items()}
+    chooser = random.Random(0)
+    times: dict[str, list[float]] = {name: [] for name in sessions}
+    tokens = []
+    for number in range(rounds + 1):
+        place = chooser.random()
+        order = list(sessions)
+        chooser.shuffle(order)
+        for name in order:
+            batch = _batch(model, data_of[name], place)
+            started = time.perf_counter()
+            _step(sessions[name], optimisers[name], batch, number, rounds)
+            if number:  # the first round only warms up
+                times[name].append(time.perf_counter() - started)
+        tokens.append(float(batch.mask.sum(dim=1).float().mean()))
+    ratios = {
+        name: [one / plain for one, plain in zip(times[name], times[PLAIN], strict=True)] for name in names
+    }
+    return {
+        "seconds": statistics.median(times[PLAIN]),
+        "tokens": statistics.mean(tokens),
+        "precision": model.precision,
+        "rounds": rounds,
+        "threads": torch.get_num_threads(),
+        "ratios": {name: _spread(each) for name, each in ratios.items()},
+    }
+
+
+def _step(
+    session: Session[Any], optimiser: torch.optim.Optimizer, batch: Any, number: int, rounds: int
+) -> None:
+    # Late in training, where every schedule has its full value.
+    session.backward(batch, Step(1 - 1 / (rounds + 2), number, partial(_accumulate, session.model)))
+    torch.nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], 1.0)
+    optimiser.step()
+    optimiser.zero_grad()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def _accumulate(model: TextModel, compute: Callable[[], Tensor]) -> Tensor:
+    with model.autocast():  # around the whole pass, as the trainer has it
+        loss = compute()
+    loss.backward()
+    return loss.detach()
+
+
+def _batch(model: TextModel, inputs: TrainingData, place: float) -> Any:
+    """A batch of inputs of similar length, at this place in the order of their lengths."""
+    encoded: list[Encoded] = list(inputs.encoded)  # type: ignore[arg-type]
+    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    first = int(place * (len(order) - BATCH))
+    chosen = order[first : first + BATCH]
+    return model.batch([encoded[index] for index in chosen], [inputs.labels[index] for index in chosen])
+
+
+def _extra(session: Session[Any]) -> list[torch.nn.Parameter]:
+    return [weight for module in session.modules.values() for weight in module.parameters()]
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return {"median": median, "low": low, "high": high}
+
+
+if __name__ == "__main__":
+    main()
