@@ -48,23 +48,26 @@ def main() -> None:
     parser.add_argument("defences", nargs="*", help="names; all defences if none is given")
     parser.add_argument("--task", action="append", help="movie-reviews and snli if not given")
     parser.add_argument("--encoder", default="minilm")
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20, help="at least 1")
+    parser.add_argument("--seconds", type=float, default=600, help="begin no round after so long, per task")
     parser.add_argument("--set", action="append", default=[], help="defence.setting=value")
     parser.add_argument("--precision", default="auto", help="float32, bf16 or auto")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
     names = [name for name in options.defences or DEFENCES if name != PLAIN]
     try:
         settings = settings_by_defence(names, options.set)
         result = {
-            task: training_cost(task, options.encoder, names, settings, options.rounds, options.precision)
+            task: training_cost(task, names, settings, options)
             for task in options.task or ["movie-reviews", "snli"]
         }
     except UserError as error:
         sys.exit(str(error))
     for task, costs in result.items():
-        plain, one = costs["seconds"], costs["precision"]
-        print(f"{task}: a plain step takes {plain:.3f} s ({costs['tokens']:.0f} tokens per input, {one})")
+        how = f"{costs['tokens']:.0f} tokens per input, {costs['precision']}, {costs['rounds']} rounds"
+        print(f"{task}: a plain step takes {costs['seconds']:.3f} s ({how})")
         for name, cost in costs["ratios"].items():
             limit, aim = LIMITS.get(name), AIMS.get(name)
             told = [f"paper {limit}"] * (limit is not None) + [f"aim {aim}"] * (aim is not None)
@@ -89,18 +92,13 @@ def settings_by_defence(names: list[str], given: list[str]) -> dict[str, dict[st
 
 @quiet()
 def training_cost(
-    task: str,
-    encoder: str,
-    names: list[str],
-    settings: dict[str, dict[str, Any]],
-    rounds: int,
-    precision: str,
+    task: str, names: list[str], settings: dict[str, dict[str, Any]], options: argparse.Namespace
 ) -> dict[str, Any]:
     """Seconds of a plain step, and by name the median of the ratios with their quartiles."""
     splits = data.load(task)
-    device, bf16 = device_and_bf16("auto", precision)
+    device, bf16 = device_and_bf16("auto", options.precision)
     length = splits.task.max_length
-    model = open_encoder(encoder, splits.task.labels, max_length=length, device=device, bf16=bf16)
+    model = open_encoder(options.encoder, splits.task.labels, max_length=length, device=device, bf16=bf16)
     rows = splits.train.select(range(min(len(splits.train), EXAMPLES)))
     pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
     inputs = TrainingData(model.encode(list(rows["text"]), pairs), list(rows["label"]))
@@ -108,7 +106,7 @@ def training_cost(
     for name in [PLAIN, *names]:
         own = deepcopy(model)  # a defence may change the model that it trains
         own.module.train()
-        training = Training(own, inputs, splits.task, seed=0, steps=rounds)
+        training = Training(own, inputs, splits.task, seed=0, steps=options.rounds)
         sessions[name] = make_defence(name, settings.get(name)).resolved(own).begin(training)
     optimisers = {
         name: torch.optim.AdamW([*session.model.module.parameters(), *_extra(session)], lr=0.0, fused=True)
@@ -117,15 +115,18 @@ def training_cost(
     data_of = {name: session.on_epoch(0, inputs) or inputs for name, session in sessions.items()}
     chooser = random.Random(0)
     times: dict[str, list[float]] = {name: [] for name in sessions}
-    tokens = []
-    for number in range(rounds + 1):
+    tokens: list[float] = []
+    last = time.monotonic() + options.seconds
+    for number in range(options.rounds + 1):
+        if number > 1 and time.monotonic() > last:
+            break
         place = chooser.random()
         order = list(sessions)
         chooser.shuffle(order)
         for name in order:
             batch = _batch(model, data_of[name], place)
             started = time.perf_counter()
-            _step(sessions[name], optimisers[name], batch, number, rounds)
+            _step(sessions[name], optimisers[name], batch, number)
             if number:  # the first round only warms up
                 times[name].append(time.perf_counter() - started)
         tokens.append(float(batch.mask.sum(dim=1).float().mean()))
@@ -136,17 +137,15 @@ def training_cost(
         "seconds": statistics.median(times[PLAIN]),
         "tokens": statistics.mean(tokens),
         "precision": model.precision,
-        "rounds": rounds,
+        "rounds": len(times[PLAIN]),
         "threads": torch.get_num_threads(),
         "ratios": {name: _spread(each) for name, each in ratios.items()},
     }
 
 
-def _step(
-    session: Session[Any], optimiser: torch.optim.Optimizer, batch: Any, number: int, rounds: int
-) -> None:
+def _step(session: Session[Any], optimiser: torch.optim.Optimizer, batch: Any, number: int) -> None:
     # Late in training, where every schedule has its full value.
-    session.backward(batch, Step(1 - 1 / (rounds + 2), number, partial(_accumulate, session.model)))
+    session.backward(batch, Step(0.99, number, partial(_accumulate, session.model)))
     torch.nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], 1.0)
     optimiser.step()
     optimiser.zero_grad()
@@ -175,7 +174,9 @@ def _extra(session: Session[Any]) -> list[torch.nn.Parameter]:
 
 
 def _spread(values: list[float]) -> dict[str, float]:
-    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    low, median, high = statistics.quantiles(
+        values * 2 if len(values) == 1 else values, n=4, method="inclusive"
+    )
     return {"median": median, "low": low, "high": high}
 
 
