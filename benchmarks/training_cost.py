@@ -8,7 +8,7 @@ fine-tuning and every defence make one whole step with it in turn: loss, gradien
 the optimiser, at a learning rate of 0. The figure is the median over the rounds of seconds by the seconds of
 plain fine-tuning in the same round, so that other work on the machine disturbs both alike. Without names, all
 defences are measured, those of installed packages too; ``a+b`` is a combination. Making the data of an epoch
-(``on_epoch``) is not part of a step and is not counted.
+(``on_epoch``) and copies of examples, which the data loader makes beside the steps, is not counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -33,8 +33,9 @@ from unfooled.defences import DEFENCES, Session, Step, Training, TrainingData, m
 from unfooled.errors import UserError
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
-from unfooled.models import Encoded, TextModel, open_encoder
+from unfooled.models import TextModel, open_encoder
 from unfooled.settings import parse_assignments
+from unfooled.training.epoch_data import EpochData
 
 PLAIN = "standard"
 LIMITS = {"freelb": 2.8, "infobert": 5.4, "safer": 1.0, "rsmi": 1.9}
@@ -112,7 +113,7 @@ def training_cost(
         name: torch.optim.AdamW([*session.model.module.parameters(), *_extra(session)], lr=0.0, fused=True)
         for name, session in sessions.items()
     }
-    data_of = {name: session.on_epoch(0, inputs) or inputs for name, session in sessions.items()}
+    data_of = {name: _first_epoch(session, inputs) for name, session in sessions.items()}
     chooser = random.Random(0)
     times: dict[str, list[float]] = {name: [] for name in sessions}
     tokens: list[float] = []
@@ -124,9 +125,10 @@ def training_cost(
         order = list(sessions)
         chooser.shuffle(order)
         for name in order:
-            batch = _batch(model, data_of[name], place)
+            drawn = data_of[name].__getitems__(_neighbours(data_of[name], place))
+            batch = data_of[name].batch(model, drawn)
             started = time.perf_counter()
-            _step(sessions[name], optimisers[name], batch, number)
+            _step(sessions[name], optimisers[name], batch, drawn.copies)
             if number:  # the first round only warms up
                 times[name].append(time.perf_counter() - started)
         tokens.append(float(batch.mask.sum(dim=1).float().mean()))
@@ -143,9 +145,12 @@ def training_cost(
     }
 
 
-def _step(session: Session[Any], optimiser: torch.optim.Optimizer, batch: Any, number: int) -> None:
+def _step(
+    session: Session[Any], optimiser: torch.optim.Optimizer, batch: Any, copies: Mapping[str, Sequence[Any]]
+) -> None:
     # Late in training, where every schedule has its full value.
-    session.backward(batch, Step(0.99, number, partial(_accumulate, session.model)))
+    step = Step(0.99, accumulate=partial(_accumulate, session.model), copies=copies)
+    session.backward(batch, step)
     torch.nn.utils.clip_grad_norm_(optimiser.param_groups[0]["params"], 1.0)
     optimiser.step()
     optimiser.zero_grad()
@@ -160,13 +165,17 @@ def _accumulate(model: TextModel, compute: Callable[[], Tensor]) -> Tensor:
     return loss.detach()
 
 
-def _batch(model: TextModel, inputs: TrainingData, place: float) -> Any:
-    """A batch of inputs of similar length, at this place in the order of their lengths."""
-    encoded: list[Encoded] = list(inputs.encoded)  # type: ignore[arg-type]
-    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+def _first_epoch(session: Session[Any], inputs: TrainingData) -> EpochData:
+    epoch = EpochData(session.on_epoch(0, inputs) or inputs)
+    epoch.makers = session.copy_makers(0, epoch.now)
+    return epoch
+
+
+def _neighbours(inputs: EpochData, place: float) -> list[int]:
+    """The numbers of inputs of similar length, at this place in the order of their lengths."""
+    order = sorted(range(len(inputs)), key=lambda number: len(inputs.now.encoded[number]))
     first = int(place * (len(order) - BATCH))
-    chosen = order[first : first + BATCH]
-    return model.batch([encoded[index] for index in chosen], [inputs.labels[index] for index in chosen])
+    return order[first : first + BATCH]
 
 
 def _extra(session: Session[Any]) -> list[torch.nn.Parameter]:

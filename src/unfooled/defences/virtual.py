@@ -18,7 +18,7 @@ from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 
-Self = TypeVar("Self", bound="Virtual")
+AnyVirtual = TypeVar("AnyVirtual", bound="Virtual")
 MOST_ASCENTS = 1000
 
 
@@ -40,7 +40,7 @@ class Virtual:
         None, "Standard deviation of the noise that the ascent begins with; fitted if not given", at_least=0
     )
 
-    def resolved(self: Self, model: Model) -> Self:
+    def resolved(self: AnyVirtual, model: Model) -> AnyVirtual:
         sizes: dict[str, Any] = {
             name: fitted(model, name, getattr(self, name), share) for name, share in self.shares.items()
         }
