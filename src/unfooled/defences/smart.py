@@ -7,8 +7,8 @@ constant and each pass has its own dropout mask, as in the authors' code. f̃ is
 weights θ̃ ← β·θ̃ + (1 − β)·θ (the paper's momentum method); it answers without dropout and is a constant.
 K = 1, λ = 1, μ = 1 and β = 0.99 are the paper's.
 
-Deviations. η and the noise are shares of the distance of two random words of the encoder's own table: the
-paper's 1e-3 and 1e-5 leave the answer of the shipped encoder where it is, and noise of 1e-5 is lost in
+Deviations. η and the noise are shares of the distance of two random words of the encoder's own table, 0.01
+and 0.001 for the shipped one. The paper's are 1e-3 and 1e-5; noise of 1e-5 is below the resolution of
 bfloat16. β is the same throughout. The released code has no proximal term (``proximal=0``) and normalises δ
 itself, to a size of about 1.
 """
