@@ -38,7 +38,7 @@ def load_hub(
     Splits that are not named: ``validation`` is dev and ``test`` is test if they are there
     and not used otherwise; what is missing is held out of train as for files.
     """
-    source = _download(dataset_id, config)
+    source = download_dataset(dataset_id, config)
     named = {train_split, dev_split, test_split}
     dev_split = dev_split or next((s for s in ("validation", "dev") if s in source and s not in named), None)
     test_split = test_split or ("test" if "test" in source and "test" not in named else None)
@@ -63,7 +63,8 @@ def load_hub(
     )
 
 
-def _download(dataset_id: str, config: str | None) -> DatasetDict:
+def download_dataset(dataset_id: str, config: str | None) -> DatasetDict:
+    """Every split of a dataset; what fails is told with the remedy."""
     import datasets
 
     # From datasets 4 on, scripts are never run and the argument is gone.
