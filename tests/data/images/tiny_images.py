@@ -32,3 +32,26 @@ def write_idx(
             else:
                 (folder / name).write_bytes(data)
     return folder
+
+
+def picture(height: int = 6, width: int = 5, *, channels: int = 3, seed: int = 0) -> np.ndarray:
+    """Random pixels, without a channel axis if they are grey."""
+    shape = (height, width) if channels == 1 else (height, width, channels)
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+
+
+def write_folder(
+    folder: Path, *, splits: dict[str, int] | None = None, classes: tuple[str, ...] = ("cat", "dog")
+) -> Path:
+    """Pictures by class, all different: in the folder itself, or so many per class in each split."""
+    from PIL import Image
+
+    seed = 0
+    for split, count in (splits or {"": 12}).items():
+        for name in classes:
+            place = folder / split / name
+            place.mkdir(parents=True)
+            for number in range(count):
+                seed += 1
+                Image.fromarray(picture(seed=seed)).save(place / f"{number}.png")
+    return folder

@@ -20,6 +20,7 @@ from unfooled.errors import DataError
 _BYTES = 8  # the code of unsigned bytes in an IDX header
 _LARGEST = 4 << 30
 """Bytes of one file, unpacked."""
+_CHUNK = 1 << 20
 _SPLITS = {"train": "train", "test": "t10k"}
 
 
@@ -102,7 +103,9 @@ def _array(stream: IO[bytes], path: Path, dimensions: int) -> NDArray[np.uint8]:
     if size > _LARGEST:
         sizes = " × ".join(f"{n:,}" for n in shape)
         raise DataError(f"{path} says that it holds {sizes} bytes, more than {_LARGEST >> 30} GB.")
-    body = stream.read(size + 1)
+    body = bytearray()
+    while len(body) <= size and (chunk := stream.read(min(_CHUNK, size + 1 - len(body)))):
+        body += chunk  # in pieces: a header that lies costs no memory
     if len(body) != size:
         state = "is cut short" if len(body) < size else "holds more than its header says"
         raise DataError(f"{path} {state} ({size:,} bytes are told). Fetch or copy the file again.")

@@ -104,7 +104,7 @@ def _known(name: ImageName) -> ImageName:
 
 def _is_there(text: str) -> bool:
     try:
-        return Path(text).expanduser().exists()
+        return bool(text.strip()) and Path(text).expanduser().exists()
     except (OSError, ValueError):
         return False
 

@@ -21,19 +21,20 @@ def textures(count: int, size: int, seed: int) -> Pixels:
 
 
 def _texture(size: int, rng: np.random.Generator) -> Pixels:
-    slope = rng.uniform(0.8, 1.6)  # amplitude falls as 1/f^slope
+    slope = rng.uniform(1.0, 2.0)  # amplitude falls as 1/f^slope
     planes = [_octaves(size, rng, slope) for _ in range(3)]
     down, right = np.meshgrid(np.linspace(-1, 1, size), np.linspace(-1, 1, size), indexing="ij")
     angle = rng.uniform(0, 2 * np.pi)
     light = np.cos(angle) * down + np.sin(angle) * right
     detail = _detail(size, rng, planes[0], down, right)
     # Two or three colours, mixed by the noise: channels vary together, as they do in photographs.
-    colours = rng.uniform(0, 1, (3, 3)) * rng.uniform(0.3, 1)
+    greys = rng.uniform(0, 1, (3, 1))
+    colours = greys + rng.uniform(0, 0.4) * rng.uniform(-1, 1, (3, 3))
     shares = np.stack([planes[0] + detail, planes[1], planes[2]])
     shares = np.exp(rng.uniform(0.5, 2) * shares)
     image = np.einsum("khw,kc->hwc", shares / shares.sum(axis=0), colours)
-    image += rng.uniform(0, 0.25) * (planes[0] + detail)[..., None]
-    image += rng.uniform(0, 0.3) * light[..., None] + rng.uniform(0, 0.4)
+    image += rng.uniform(0, 0.15) * (planes[0] + detail)[..., None]
+    image += rng.uniform(0, 0.25) * light[..., None] + rng.uniform(-0.2, 0.1)
     return np.rint(np.clip(image, 0, 1) * 255).astype(np.uint8)
 
 

@@ -1,0 +1,231 @@
+"""Image files: converted where the meaning is plain, else refused with the name of the file."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tiny_images import idx_bytes, picture
+
+from unfooled.data.images import image_files
+from unfooled.data.images.idx import read_idx
+from unfooled.data.images.image_files import decode, look, read_image
+from unfooled.data.images.pixel_arrays import as_labels, as_pixels, read_npz
+from unfooled.errors import DataError, UserError
+
+Image = pytest.importorskip("PIL.Image")
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def huge_png(width: int, height: int) -> bytes:
+    """A PNG whose header promises more than its few bytes hold."""
+    data = encoded(Image.new("L", (1, 1)))
+    header = b"IHDR" + struct.pack(">II", width, height) + data[24:29]
+    return data[:8] + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header)) + data[33:]
+
+
+def test_grey_colour_and_palette_keep_their_pixels(tmp_path: Path) -> None:
+    for channels in (1, 3):
+        pixels = picture(channels=channels)
+        Image.fromarray(pixels).save(tmp_path / "a.png")
+        assert np.array_equal(read_image(tmp_path / "a.png"), pixels.reshape(6, 5, channels))
+        assert look(tmp_path / "a.png") == (6, 5, channels)
+    few = Image.fromarray(picture() // 128 * 255).convert("P", palette=1, colors=8)
+    assert np.array_equal(decode(encoded(few), "p"), np.asarray(few.convert("RGB")))
+    black_and_white = Image.fromarray(picture(channels=1)).convert("1")
+    assert set(np.unique(decode(encoded(black_and_white), "b"))) == {0, 255}
+
+
+def test_channels_and_size_are_converted_if_asked() -> None:
+    grey = encoded(Image.fromarray(picture(channels=1)))
+    assert decode(grey, "g", channels=3).shape == (6, 5, 3)
+    assert decode(encoded(Image.fromarray(picture())), "c", channels=1).shape == (6, 5, 1)
+    assert decode(grey, "g", size=4).shape == (4, 4, 1)
+
+
+def test_exif_rotation_is_applied(tmp_path: Path) -> None:
+    image = Image.fromarray(picture())
+    exif = image.getexif()
+    exif[0x0112] = 6
+    image.save(tmp_path / "turned.png", exif=exif)
+    found = read_image(tmp_path / "turned.png")
+    assert found.shape == look(tmp_path / "turned.png") == (5, 6, 3)
+    assert np.array_equal(found, np.rot90(picture(), -1))
+
+
+def test_alpha_without_effect_is_dropped_and_transparency_is_refused() -> None:
+    image = Image.fromarray(picture())
+    image.putalpha(255)
+    assert np.array_equal(decode(encoded(image), "opaque"), picture())
+    image.putalpha(254)
+    with pytest.raises(DataError, match=r"see-through\.png has transparent pixels"):
+        decode(encoded(image), "see-through.png")
+    palette = Image.fromarray(picture()).convert("P")
+    with pytest.raises(DataError, match="transparent"):
+        decode(encoded(palette, transparency=int(np.asarray(palette)[0, 0])), "p.png")
+
+
+@pytest.mark.parametrize(
+    ("image", "kind", "told"),
+    [
+        (Image.new("CMYK", (4, 4)), "JPEG", "colour space CMYK"),
+        (Image.new("I;16", (4, 4)), "PNG", "16 bits per channel"),
+        (Image.new("F", (4, 4)), "TIFF", "32 bits per channel"),
+        (Image.new("LAB", (4, 4)), "TIFF", "colour space LAB"),
+    ],
+)
+def test_other_kinds_of_pixels_are_refused(image: Image.Image, kind: str, told: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.img .*{told}"):
+        decode(encoded(image, kind), "x.img")
+
+
+def test_sixteen_bit_colour_is_refused_rather_than_cut() -> None:
+    """PIL opens it as 8 bits."""
+    rows = b"".join(b"\0" + bytes(range(24)) for _ in range(4))
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", 4, 4, 16, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    ]
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in parts
+    )
+    assert Image.open(io.BytesIO(png)).mode == "RGB"
+    with pytest.raises(DataError, match=r"deep\.png has 16 bits per channel"):
+        decode(png, "deep.png")
+
+
+def test_frames_are_refused() -> None:
+    frames = [Image.fromarray(picture(seed=seed)) for seed in range(3)]
+    moving = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    with pytest.raises(DataError, match=r"moving\.gif holds 3 frames"):
+        decode(moving, "moving.gif")
+    assert decode(encoded(frames[0], "GIF"), "still.gif").shape == (6, 5, 3)
+
+
+@pytest.mark.parametrize(("width", "height"), [(20_000, 20_000), (9000, 9000), (2**31 - 1, 2**31 - 1)])
+def test_decompression_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None:
+    with pytest.raises(DataError, match=r"bomb\.png has .*pixels"):
+        decode(huge_png(width, height), "bomb.png")
+
+
+def test_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_files, "LARGEST_FILE", 1 << 20)
+    with (tmp_path / "large.png").open("wb") as file:
+        file.truncate((1 << 20) + 1)
+    with pytest.raises(DataError, match=r"large\.png has more than 1 MB"):
+        read_image(tmp_path / "large.png")
+
+
+def test_file_without_an_image_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text.png").write_text("not an image")
+    with pytest.raises(DataError, match=r"text\.png is no image that is read"):
+        read_image(tmp_path / "text.png")
+    with pytest.raises(DataError, match=r"gone\.png cannot be read: No such file"):
+        read_image(tmp_path / "gone.png")
+
+
+def test_program_in_postscript_is_not_opened() -> None:
+    with pytest.raises(DataError, match="is no image that is read"):
+        decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n", "run.eps")
+
+
+@contextmanager
+def told_of(name: str) -> Iterator[None]:
+    """All is well, or a DataError begins with the name."""
+    try:
+        yield
+    except DataError as error:
+        if not str(error).startswith(name):
+            raise AssertionError(f"{error} does not begin with {name}") from error
+
+
+WHOLE = [
+    encoded(Image.fromarray(picture(9, 9)), kind, **options)
+    for kind, options in (("PNG", {}), ("JPEG", {}), ("BMP", {}), ("GIF", {}), ("TIFF", {}), ("WEBP", {}))
+]
+
+
+@pytest.mark.full
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from(WHOLE),
+    st.floats(0, 1),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=6),
+)
+def test_broken_files_are_read_or_refused_by_name(
+    whole: bytes, cut: float, changes: list[tuple[float, int]]
+) -> None:
+    broken = bytearray(whole)
+    for at, value in changes:
+        broken[int(at * (len(broken) - 1))] = value
+    broken = broken[: int(cut * len(broken))] if cut < 0.7 else broken
+    with told_of("broken.img "):
+        pixels = decode(bytes(broken), "broken.img", size=8)
+        assert pixels.dtype == np.uint8 and pixels.shape[:2] == (8, 8) and pixels.shape[2] in (1, 3)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 255)), max_size=4), st.integers(-3, 3))
+def test_broken_idx_files_are_read_or_refused_by_name(
+    tmp_path: Path, changes: list[tuple[int, int]], more: int
+) -> None:
+    whole = bytearray(idx_bytes(np.zeros((3, 2, 2))))
+    for at, value in changes:
+        whole[at] = value
+    path = tmp_path / "x-idx3-ubyte"
+    path.write_bytes(bytes(whole[:more]) if more < 0 else bytes(whole) + bytes(more))
+    with told_of(str(path)):
+        assert read_idx(path, 3).ndim == 3
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (np.zeros((3, 4)), "the shape is 3 × 4"),
+        (np.zeros((3, 1, 4, 4), np.uint8), r"channels, must be 1 or 3\. Move the channels"),
+        (np.zeros((3, 4, 4, 2), np.uint8), "channels, must be 1 or 3"),
+        (np.full((3, 4, 4, 1), 0.5), "pixels are float64 from 0.5 to 0.5; whole numbers"),
+        (np.full((3, 4, 4, 1), np.nan), "image 1: a pixel is NaN"),
+        (np.full((3, 4, 4, 1), 300), "image 1: pixels range from 300 to 300"),
+        (np.zeros((3, 4, 4, 1), bool), "the type bool"),
+        (np.zeros((0, 4, 4, 1), np.uint8), "the shape is 0 × 4 × 4 × 1"),
+    ],
+)
+def test_arrays_that_are_no_pixels_are_refused(array: np.ndarray, told: str) -> None:
+    with pytest.raises(DataError, match=f"mine.*{told}"):
+        as_pixels(array, "mine")
+
+
+def test_arrays_that_are_pixels_are_taken() -> None:
+    assert as_pixels(np.full((3, 4, 5), 255), "mine").shape == (3, 4, 5, 1)
+    with pytest.raises(DataError, match="3 images but 2 labels"):
+        as_labels(np.array([0, 1]), 3, "mine")
+
+
+def test_npz_file_is_read_and_what_is_wrong_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    arrays = {"x_train": rng.integers(0, 256, (20, 4, 4, 3), dtype=np.uint8), "y_train": np.arange(20) % 2}
+    np.savez(tmp_path / "a.npz", **arrays)
+    splits = read_npz(tmp_path / "a.npz")
+    assert splits.test is None and splits.label_names == ("0", "1") and len(splits.train) == 20
+    np.savez(tmp_path / "b.npz", pictures=arrays["x_train"])
+    with pytest.raises(DataError, match=r"b\.npz has the arrays pictures; x_train and y_train"):
+        read_npz(tmp_path / "b.npz")
+    np.savez(tmp_path / "c.npz", x_train=np.array([{}], dtype=object), y_train=arrays["y_train"])
+    with pytest.raises(UserError, match=r"c\.npz cannot be read as \.npz"):
+        read_npz(tmp_path / "c.npz")
