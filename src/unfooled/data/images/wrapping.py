@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unfooled.data.images import keyed_draws as draws
 from unfooled.data.images.image_rows import ImageData, ImageRows, LazyImages, Pixels, Places
 
-Self = TypeVar("Self", bound="RedrawnImages")
+_Redrawn = TypeVar("_Redrawn", bound="RedrawnImages")
 
 
 class Wrapper(Protocol):
@@ -63,12 +63,12 @@ class RedrawnImages(ABC):
         keys = draws.mixed(self.keys[places], self.access)
         return self.draw(self.images[places], keys) if len(keys) else np.zeros((0, *self.each), np.uint8)
 
-    def take(self: Self, places: Sequence[int]) -> Self:
+    def take(self: _Redrawn, places: Sequence[int]) -> _Redrawn:
         at = np.asarray(places, dtype=np.int64)
         inner = self.images[at] if isinstance(self.images, np.ndarray) else self.images.take(places)
         return replace(self, images=inner, keys=self.keys[at])
 
-    def redrawn(self: Self, access: int) -> Self:
+    def redrawn(self: _Redrawn, access: int) -> _Redrawn:
         inner = self.images if isinstance(self.images, np.ndarray) else self.images.redrawn(access)
         return replace(self, images=inner, access=access)
 
