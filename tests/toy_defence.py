@@ -1,20 +1,22 @@
 """A defence that uses every part of the seam: the example of docs/defences.md.
 
 It adds a term with a trained critic, keeps a count that its weight depends on, adds copies of some examples
-in every epoch, and with ``passes`` above 1 makes several backward passes per step on inputs that it moves.
+in every epoch, weighs examples by numbers that the data loader draws, and with ``passes`` above 1 makes
+several backward passes per step on inputs that it moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from unfooled.defences import DEFENCES, Pass, Session, Step, Training, TrainingData
-from unfooled.models import Model
+from unfooled.defences import DEFENCES, Pass, Session, Step, Training, TrainingData, TrainingExample
+from unfooled.models import Model, mix
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 
@@ -43,6 +45,17 @@ class Toy:
         return Plain()
 
 
+@dataclass(frozen=True)
+class Draws:
+    """One number per example, in place of copies of it."""
+
+    seed: int
+    epoch: int
+
+    def __call__(self, examples: Sequence[TrainingExample]) -> list[float]:
+        return [random.Random(mix(self.seed, self.epoch, one.number)).random() for one in examples]
+
+
 class ToySession(Session[Toy]):
     """Cross-entropy + the critic's term."""
 
@@ -54,11 +67,16 @@ class ToySession(Session[Toy]):
 
     def terms(self, seen: Pass, step: Step) -> Tensor:
         self.steps += 1
-        return self.term(seen.forward.logits)
+        return self.term(seen.forward.logits, step)
 
-    def term(self, logits: Tensor) -> Tensor:
+    def term(self, logits: Tensor, step: Step) -> Tensor:
         """The weight falls with the steps that were counted."""
-        return self.defence.weight * 10 / (10 + self.steps) * (self.critic(logits) - 1).square().mean()
+        weight = self.defence.weight * 10 / (10 + self.steps)
+        drawn = torch.tensor(self.copied(step)) if step.copies else torch.ones(len(logits))
+        return weight * ((self.critic(logits).squeeze(-1) - 1).square() * drawn).mean()
+
+    def copies(self, epoch: int, data: TrainingData) -> Draws:
+        return Draws(self.training.seed, epoch)
 
     def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData:
         order = torch.randperm(len(data), generator=self.training.generator(epoch))
@@ -83,14 +101,14 @@ class SeveralPasses(ToySession):
         moved = torch.zeros_like(self.model.start(batch)).requires_grad_()
         losses = []
         for _ in range(self.defence.passes):
-            losses.append(step.accumulate(lambda moved=moved: self.one_pass(batch, moved)))  # type: ignore[misc]
+            losses.append(step.accumulate(lambda moved=moved: self.one_pass(batch, moved, step)))  # type: ignore[misc]
             assert moved.grad is not None
             moved = (moved + 0.05 * moved.grad.sign()).detach().requires_grad_()
         return torch.stack(losses).sum()
 
-    def one_pass(self, batch: Any, moved: Tensor) -> Tensor:
+    def one_pass(self, batch: Any, moved: Tensor, step: Step) -> Tensor:
         logits = self.model.forward(batch, start=self.model.start(batch) + moved).logits
-        return (self.task_loss(logits, batch) + self.term(logits)) / self.defence.passes
+        return (self.task_loss(logits, batch) + self.term(logits, step)) / self.defence.passes
 
 
 def register() -> None:

@@ -279,7 +279,8 @@ def test_either_a_plan_or_a_preset_is_named() -> None:
 
 @pytest.mark.parametrize("name", list(presets()))
 def test_every_preset_is_a_good_plan_that_says_what_it_is(name: str) -> None:
-    variables = {"agnews": "folder"} if name == "paper-rsmi-agnews" else {}
+    own = name.rpartition("-")[2]
+    variables = {own: "folder"} if own in ("agnews", "mrpc") else {}
     plan = read_plan(preset=name, variables=variables)
     assert plan.name == name
     assert len(plan.description) > 40
@@ -302,6 +303,22 @@ def test_published_figures_agree_with_themselves(name: str) -> None:
         if figure.model == "BERT-base RSMI" and figure.attack == "textfooler"
     ]
     assert (headline.racc, headline.asr) == ((56.4, 38.83) if name == "paper-rsmi" else (63.2, 31.82))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("paper-bat", ""), ("paper-bat", ", MNLI"), ("paper-bat-mrpc", "")]
+)
+def test_published_figures_of_bat_have_the_signs_of_the_paper(name: str, data: str) -> None:
+    """SAFER lowers synonym and raises antonym success; BAT-Triplet lowers both."""
+    plan = read_plan(preset=name, variables={"mrpc": "x"} if name.endswith("mrpc") else {})
+    assert plan.published is not None
+    asr = {(one.model, one.attack): one.asr or 0.0 for one in plan.published.figures}
+
+    def rises(method: str, attack: str) -> bool:
+        return asr[f"BERT-base {method}{data}", attack] > asr[f"BERT-base fine-tuned{data}", attack]
+
+    assert not rises("SAFER", "synonym") and rises("SAFER", "antonym")
+    assert not rises("BAT-Triplet", "synonym") and not rises("BAT-Triplet", "antonym")
 
 
 def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:

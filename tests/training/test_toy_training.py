@@ -46,7 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Logs]:
             own | {"out": "two", "log": "two", "processes": 2},
         ]
         for job in jobs[-3:-1]:
-            job["train"] = job["train"] | {"checkpoint_every": 2}
+            job["train"] = job["train"] | {"checkpoint_every": 2, "data_workers": 2}
         for job in jobs[-6:]:
             job |= {key: str(folder / f"{defence}-{job[key]}") for key in ("out", "log")}
     script = Path(__file__).with_name("toy_runs.py")
@@ -102,6 +102,7 @@ def test_a_killed_training_ends_like_an_undisturbed_one_extra_modules_and_state_
 
 
 def test_killed_within_an_epoch_it_goes_on_there_with_the_data_of_that_epoch(logs: Logs) -> None:
+    """And with what was drawn for its examples, here by two processes of the data loader, there by none."""
     (undisturbed,), (resumed,) = logs["undisturbed"], logs["resumed within"]
     assert list(resumed["weights"]) == ["1", "2"]
     assert resumed["weights"] == {epoch: undisturbed["weights"][epoch] for epoch in ("1", "2")}, (
@@ -111,6 +112,9 @@ def test_killed_within_an_epoch_it_goes_on_there_with_the_data_of_that_epoch(log
     assert resumed["seen"]["1"] == undisturbed["seen"]["1"][2 * BATCH :]
     assert resumed["seen"]["2"] == undisturbed["seen"]["2"]
     assert resumed["done"] == undisturbed["done"][8:]
+    assert resumed["drawn"]["1"] == undisturbed["drawn"]["1"][2 * BATCH :]
+    assert resumed["drawn"]["2"] == undisturbed["drawn"]["2"]
+    assert len(set(undisturbed["drawn"]["1"])) == EXAMPLES + 2 * ADDED, "copies of one example differ"
     assert resumed["final"] == undisturbed["final"]
     for name in ("loss", "steps"):
         assert resumed["metrics"]["train"][name] == undisturbed["metrics"]["train"][name]

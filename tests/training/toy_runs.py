@@ -56,6 +56,7 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
             return training_step(self, model, inputs, number)
         log["done"].append(self._planned(self.state.global_step) / self._total)
         seen = [" ".join(self._data.now.encoded[number].texts) for number in inputs["drawn"].numbers]
+        log["drawn"].setdefault(str(self._epoch), []).extend(inputs["drawn"].copies.get("toy", ()))
         log["seen"].setdefault(str(self._epoch), []).extend(seen)
         return training_step(self, model, inputs, number)
 
@@ -78,6 +79,7 @@ def run(job: dict[str, Any], rank: int, port: int) -> None:
         "weights": {},
         "data": {},
         "seen": {},
+        "drawn": {},
         "done": [],
         "steps_before": 0,
         "searches": 0,
