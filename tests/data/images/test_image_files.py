@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -229,3 +230,9 @@ def test_npz_file_is_read_and_what_is_wrong_is_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "c.npz", x_train=np.array([{}], dtype=object), y_train=arrays["y_train"])
     with pytest.raises(UserError, match=r"c\.npz cannot be read as \.npz"):
         read_npz(tmp_path / "c.npz")
+
+
+def test_missing_pillow_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(UserError, match=r"PIL reads images.*pip install 'unfooled\[images\]'"):
+        decode(WHOLE[0], "a.png")

@@ -25,6 +25,7 @@ def keys(rows: ImageRows) -> set[str]:
     return set(rows.keys)
 
 
+@pytest.mark.full
 def test_digits_have_three_stratified_splits_of_bytes() -> None:
     pytest.importorskip("sklearn")
     data = load_images("digits", seed=1)

@@ -1,7 +1,8 @@
 """Names of image tasks with settings, as one writes them on a command line, read without running anything.
 
 ``mnist``, ``folder(pictures, size=32)``, ``background(cifar10, size=48, places=edges)``: a name, and in
-brackets what it is made of and settings. Text with commas, brackets or equals signs stands in quotes.
+brackets what it is made of and settings. Text with commas, brackets or equals signs stands in quotes; a
+quote inside is doubled.
 """
 
 from __future__ import annotations
@@ -70,11 +71,14 @@ class _Reader:
             self.at += 1
         quote = self.mark
         if quote in ("'", '"') and quote:
-            end = self.text.find(quote, self.at + 1)
-            if end < 0:
-                raise self.wrong(f"the quote {quote} is not closed")
-            found = self.text[self.at + 1 : end]
-            self.at = end + 1
+            found = ""
+            while self.mark == quote:
+                end = self.text.find(quote, self.at + 1)
+                if end < 0:
+                    raise self.wrong(f"the quote {quote} is not closed")
+                found += self.text[self.at + 1 : end] + quote  # a doubled quote stands for one
+                self.at = end + 1
+            found = found[:-1]
             while self.mark.isspace():
                 self.at += 1
             if self.mark and self.mark not in _MARKS:
@@ -143,8 +147,7 @@ def _written(value: Any) -> str:
     looks_otherwise = isinstance(value, str) and not _reads_back(text)
     if plain and not looks_otherwise:
         return text
-    quote = '"' if "'" in text else "'"
-    return f"{quote}{text}{quote}"
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _reads_back(text: str) -> bool:
