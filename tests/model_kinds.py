@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tiny_models import WORDS, tiny_classifier
-from unfooled.models import Model, TensorModel, Unreadable
+from unfooled.models import Model, TensorModel, Unreadable, new_image_model
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ def _model(name: str) -> Model:
         torch.manual_seed(3)
         network = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 3))
         return TensorModel(network, (3, 4), batch_size=5)
+    if name == "image":
+        torch.manual_seed(3)
+        return new_image_model("small-cnn:width=4", (2, 5, 4), 3)
     return tiny_classifier(name)
 
 
@@ -55,9 +58,24 @@ def _tensors(seeds: list[int]) -> torch.Tensor:
 
 tensors = st.lists(st.integers(0, 1000), min_size=1, max_size=5).map(_tensors)
 
+
+def _images(seeds: list[int]) -> list[torch.Tensor]:
+    """Bytes, and numbers from 0 to 1."""
+    draws = [torch.Generator().manual_seed(seed) for seed in seeds]
+    return [
+        torch.randint(0, 256, (5, 4, 2), dtype=torch.uint8, generator=draw)
+        if seed % 3
+        else torch.rand(2, 5, 4, generator=draw)
+        for seed, draw in zip(seeds, draws, strict=True)
+    ]
+
+
+images = st.lists(st.integers(0, 1000), min_size=1, max_size=5).map(_images)
+
 KINDS = {
     "text (bert)": Kind("bert", texts),
     "text (t5)": Kind("t5", texts),
     "text (deberta-v2)": Kind("deberta-v2", texts),
     "tensor": Kind("tensor", tensors),
+    "image": Kind("image", images),
 }

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from unfooled.api.certify import certify
 from unfooled.certificates.sampling import Sampling
-from unfooled.certificates.threats import TENSOR, TEXT
+from unfooled.certificates.threats import OF_NUMBERS, TEXT
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.models import TensorModel
@@ -201,12 +201,12 @@ def test_sentences_never_state_more_than_the_radius() -> None:
 
     rng = np.random.default_rng(0)
     for radius in [*rng.random(200), *(rng.random(50) * 1e-4), *(rng.random(50) * 900), 0.99999, 99.996]:
-        sentence = TENSOR["l2"].sentence("cat", float(radius), 0.001, thing="input")
+        sentence = OF_NUMBERS["tensor"]["l2"].sentence("cat", float(radius), 0.001, thing="input")
         found = re.search(r"distance of ([\d.e+-]+\d);", sentence)
         assert found and float(found[1]) <= radius
         assert float(found[1]) >= radius * 0.998
-    assert "no change is covered" in TENSOR["l2"].sentence("cat", 0.0, 0.001)
+    assert "no change is covered" in OF_NUMBERS["tensor"]["l2"].sentence("cat", 0.0, 0.001)
     assert "at most 1 word by" in TEXT["words"].sentence("up", 1, 0.001)
     assert "at most 2 words by" in TEXT["words"].sentence("up", 2, 0.001)
-    for threat in (*TEXT.values(), *TENSOR.values()):
+    for threat in (*TEXT.values(), *OF_NUMBERS["tensor"].values(), *OF_NUMBERS["image"].values()):
         assert threat.not_covered.startswith("Not covered: ")

@@ -26,6 +26,7 @@ from unfooled.api.certify_job import (
     secret_seed,
 )
 from unfooled.api.earlier_draws import EarlierDraws
+from unfooled.api.image_inputs import image_items, known_images
 from unfooled.api.load_inputs import count_training_rows
 from unfooled.api.target import Target, open_classifier, open_target, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
@@ -118,14 +119,16 @@ def certify(
     if isinstance(opened, Smoothed):
         certifier.chosen = of_the_majority(certifier.chosen, opened.model)
     else:
-        if opened.model.kind == "text" and not trains_for(opened.defence, threat):
+        if opened.model.kind != "tensor" and not trains_for(opened.defence, threat):
             certifier.chosen = not_trained_for(certifier.chosen, opened.defence, training_for(threat))
         certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
     given = which.texts is not None or which.tensors is not None
     if given:
-        source = "texts" if which.tensors is None else "tensors"
+        source = "texts" if opened.model.kind == "text" else f"{opened.model.kind}s"
         items, refused = given_items(opened, which), list[Certificate]()
-        check = count_training_rows(run, which)
+        check = count_training_rows(run, which) if opened.model.kind == "text" else known_images(run, items)
+    elif opened.model.kind == "image":
+        items, refused, source, check = image_items(opened, run, limit, which)
     else:
         items, refused, source, check = labelled_items(opened, run, threat, limit, which)
     conditions = certifier.conditions()
@@ -201,8 +204,6 @@ def certify(
 
 def _trained_threat(classifier: Classifier) -> str:
     """The first threat that its defence trains for, else one with the same predictor; l2 if there is none."""
-    if classifier.model.kind != "text":
-        return "l2"
     threats = threats_of(classifier.defence) or deployed_for(str(classifier.predictor.describe()["name"]))
     return threats[0] if threats else "l2"
 

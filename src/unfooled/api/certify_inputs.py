@@ -31,9 +31,11 @@ def labelled_items(
 
 
 def given_items(classifier: Classifier, inputs: Inputs) -> list[Item]:
-    """The given texts or tensors; unlike in attacks, their labels need not be known."""
+    """The given texts, tensors or images; unlike in attacks, their labels need not be known."""
     thing = "text" if inputs.tensors is None else "tensor"
-    if classifier.model.kind != thing:
+    if classifier.model.kind == "image":  # texts are the names of files
+        thing = "image"
+    elif classifier.model.kind != thing:
         raise UsageError(f"This classifier reads {classifier.model.kind}s, and was given {thing}s.")
     first = classifier.checked(inputs.texts or () if inputs.tensors is None else inputs.tensors, inputs.pairs)
     if not len(first):

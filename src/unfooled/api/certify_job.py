@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from unfooled.api.target import Opens
 from unfooled.certificates.certifier import IN_FLIGHT, Certifier
@@ -25,7 +25,10 @@ from unfooled.work.executor import Piece
 from unfooled.work.job import Job, Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
+
+    from unfooled.models import Unreadable
 
 REPORT = "certificate.json"
 TABLE = "certificates"
@@ -42,8 +45,8 @@ class Item:
     """One input: its row, what the model reads, and its label's name if that is known."""
 
     row: int
-    own: tuple[str, ...] | Tensor
-    """A text or two, or the values of a tensor."""
+    own: tuple[str, ...] | Tensor | NDArray[Any] | Unreadable
+    """A text or two, the values of a tensor, the pixels of an image; or why there is no image."""
     truth: str | None = None
     repeated: bool = False
     """Whether the journal has a certificate of it with fewer draws."""
@@ -52,9 +55,16 @@ class Item:
         """Which input it is, for the journal's key."""
         if isinstance(self.own, tuple):
             return {"texts": self.own}
+        import torch
+
+        from unfooled.models import Unreadable
         from unfooled.models.tensor import EncodedTensor
 
-        return {"tensor": EncodedTensor(self.own).digest()}
+        if isinstance(self.own, Unreadable):
+            return {"unreadable": self.own.shown, "why": self.own.reason}
+
+        values = self.own if isinstance(self.own, torch.Tensor) else torch.tensor(self.own)
+        return {"tensor": EncodedTensor(values).digest()}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """A saved classifier: an ordinary Hugging Face folder plus ``unfooled.json``.
 
 Any Hugging Face tool opens the folder; ``unfooled.json`` adds the defence, its settings, the predictor
-and the task, so that :func:`load` gives back the classifier that was trained.
+and the task, so that :func:`load` gives back the classifier that was trained. A classifier of images has its
+weights beside it, and its architecture in ``unfooled.json``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from unfooled.files import TRAIN_AGAIN, cannot_write, in_shape, read_json, write
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.safetensors_files import COPY_AGAIN
-from unfooled.models import TextModel, as_text, open_text
+from unfooled.models import (
+    ImageModel,
+    Model,
+    TextModel,
+    as_text,
+    open_image_model,
+    open_text,
+    save_image_model,
+)
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.records.shapes import MarkerFormat, MarkerShape
 from unfooled.settings import check_whole
@@ -64,16 +73,10 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
     saved = in_shape(saved, MarkerShape, str(marker), remedy=TRAIN_AGAIN)
     predictor = dict(saved["predictor"])
     try:
-        check_whole("max_length", saved["max_length"], at_least=4)
         chosen = make_predictor(predictor.pop("name"), predictor)
+        model = (_open_images if "images" in saved else _open_texts)(saved, folder, device, precision)
     except UsageError as error:
         raise UserError(f"{marker}: {error} {TRAIN_AGAIN}") from error
-    for name in ALWAYS:
-        if not (folder / name).is_file():
-            raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
-    where, bf16 = device_and_bf16(device, precision)
-    model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
-    _check_labels(saved["labels"], model.module.config, folder)
     classifier = Classifier(
         model,
         chosen,
@@ -86,6 +89,33 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
     if (folder / METRICS).is_file():
         classifier.metrics = read_json(folder / METRICS, dict[str, Any], remedy=TRAIN_AGAIN)
     return classifier
+
+
+def _open_texts(saved: MarkerShape, folder: Path, device: str, precision: str) -> Model:
+    where, bf16 = device_and_bf16(device, precision)
+    if "max_length" not in saved:
+        raise UsageError("max_length is missing.")
+    check_whole("max_length", saved["max_length"], at_least=4)
+    for name in ALWAYS:
+        if not (folder / name).is_file():
+            raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
+    model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
+    _check_labels(saved["labels"], model.module.config, folder)
+    return model
+
+
+def _open_images(saved: MarkerShape, folder: Path, device: str, precision: str) -> Model:
+    from unfooled.data.images.image_files import read_image
+
+    where, _ = device_and_bf16(device, precision)
+    return open_image_model(
+        folder,
+        saved["images"],
+        len(saved["labels"]),
+        device=where,
+        bf16=precision == "bf16",
+        open_file=read_image,
+    )
 
 
 def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
@@ -101,15 +131,20 @@ def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
 
 @checks_arguments
 def save(classifier: Classifier, folder: Path) -> None:
-    """Write the Hugging Face files and, last, ``unfooled.json``: without it the folder is no finished run."""
+    """Write the model's files and, last, ``unfooled.json``: without it the folder is no finished run."""
+    model, about = classifier.model, dict[str, object]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with quiet():
-            classifier.model.module.save_pretrained(folder, safe_serialization=True)
-            as_text(classifier.model).tokenizer.save_pretrained(folder)
-        # Weights are written through a private temporary file; who may read the rest may read them.
-        for weights in folder.glob("*.safetensors"):
-            weights.chmod((folder / "config.json").stat().st_mode)
+        if isinstance(model, ImageModel):
+            about["images"] = save_image_model(model, folder)
+        else:
+            with quiet():
+                model.module.save_pretrained(folder, safe_serialization=True)
+                as_text(model).tokenizer.save_pretrained(folder)
+            # Weights are written through a private temporary file; who may read the rest may read them.
+            for weights in folder.glob("*.safetensors"):
+                weights.chmod((folder / "config.json").stat().st_mode)
+            about["max_length"] = as_text(model).max_length
     except (OSError, SafetensorError) as error:
         raise cannot_write(folder, error) from error
     marker = {
@@ -119,7 +154,7 @@ def save(classifier: Classifier, folder: Path) -> None:
         "predictor": classifier.predictor.describe(),
         "task": classifier.task,
         "labels": list(classifier.labels),
-        "max_length": as_text(classifier.model).max_length,
+        **about,
         "weights": classifier.model.identity()["weights"],
         "files": weight_files(folder),
     }

@@ -1,10 +1,10 @@
-"""Answers for texts: a run folder or a classifier, its own predictor or another."""
+"""Answers for texts or images: a run folder or a classifier, its own predictor or another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.target import open_classifier
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @checks_arguments
 def predict(
     classifier: Classifier | str | Path,
-    inputs: Sequence[str],
+    inputs: Sequence[Any],
     pairs: Sequence[str] | None = None,
     *,
     seed: int | None = 0,
@@ -32,7 +32,9 @@ def predict(
     show: Literal["anchored"] | None = None,
     device: str = "auto",
 ) -> Predictions:
-    """One :class:`Prediction` per text, in order; a text that cannot be read is refused, not raised.
+    """One :class:`Prediction` per input, in order; one that cannot be read is refused, not raised.
+
+    ``inputs`` are texts; for a run on images, files or arrays (docs/images.md).
 
     ``pairs`` are the second texts of a classifier for pairs. The same ``seed`` and text give the same votes;
     ``seed=None`` draws fresh noise. ``predictor`` is a name, or settings to change, as in ``{"votes": 50}``.

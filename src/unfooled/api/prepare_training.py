@@ -30,6 +30,7 @@ from unfooled.records.attack_report import AttackReport
 from unfooled.records.shapes import MadeShape, MarkerShape
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
+from unfooled.training.data import AnyTaskData
 from unfooled.training.epoch_data import seeded
 from unfooled.training.fit import Prepared, is_first_process, wait_for_all
 from unfooled.training.progress import ProgressBar
@@ -79,6 +80,7 @@ def remove_scaffolding(place: Path) -> None:
 def _made(
     name: str, wanted: Preparation, prepared: Prepared, place: Path, workers: int | None, ray: str | None
 ) -> MadeExamples:
+    assert isinstance(prepared.splits, TaskData)  # defences that attack texts refuse models of images
     texts = _texts(prepared.splits, wanted.sample)
     key = fingerprint(
         {
@@ -123,8 +125,8 @@ def _plain_model(name: str, wanted: Preparation, prepared: Prepared, place: Path
     config = prepared.config
     if wanted.plain is not None:
         return Path(wanted.plain)
-    if not _problem(Path(config.encoder), prepared.splits):
-        return Path(config.encoder)
+    if not _problem(Path(str(config.encoder)), prepared.splits):
+        return Path(str(config.encoder))
     run = place / PLAIN
     if not (run / MARKER).is_file():
         from unfooled.api.train import train_as
@@ -135,7 +137,7 @@ def _plain_model(name: str, wanted: Preparation, prepared: Prepared, place: Path
     return run
 
 
-def _problem(run: Path, data: TaskData) -> str:
+def _problem(run: Path, data: AnyTaskData) -> str:
     """Why a folder is no run that could be attacked on these data; empty if it is one."""
     if not (run / MARKER).is_file():
         return "it is not a finished run of unfooled"

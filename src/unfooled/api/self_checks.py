@@ -1,7 +1,7 @@
 """What a run records about itself when it is saved, so that `unfooled verify` can check it later.
 
-``checks.json`` has the SHA-256 of the run's files and the answers to fixed sentences: label and scores as
-deployed, in float32, under a fixed seed. The sentences are ours: no text of the user's is kept here.
+``checks.json`` has the SHA-256 of the run's files and the answers to fixed sentences, or to fixed images:
+label and scores as deployed, in float32, under a fixed seed. They are ours: no input of the user's is kept.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, json_text, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN, INDEX
-from unfooled.models import as_text
+from unfooled.models import ImageModel, as_text
 from unfooled.predictors import Classifier
 from unfooled.records.predictions import Predictions
 from unfooled.storage.provenance import versions
@@ -85,10 +88,22 @@ def read_checks(folder: Path) -> JsonObject | None:
 
 
 def answers(classifier: Classifier, sentences: Sequence[str], *, seed: int) -> Predictions:
-    """The answers to the sentences, as deployed, in float32."""
+    """The answers to the sentences, or to one image drawn for each of them, as deployed, in float32."""
+    model = classifier.model
+    if isinstance(model, ImageModel):
+        with model.in_float32():
+            return classifier.predict([_image(one, model.shape) for one in sentences], seed=seed)
     pairs = [*sentences[1:], *sentences[:1]] if classifier.takes_pairs else None
     with as_text(classifier.model).in_float32():
         return classifier.predict(sentences, pairs, seed=seed)
+
+
+def _image(name: str, shape: Sequence[int]) -> NDArray[np.uint8]:
+    """Random patches of 4×4 pixels, a function of the name."""
+    channels, height, width = shape
+    draw = np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(name.encode()).digest())))
+    patches = draw.integers(0, 256, (-(-height // 4), -(-width // 4), channels), dtype=np.uint8)
+    return patches.repeat(4, axis=0).repeat(4, axis=1)[:height, :width]
 
 
 def _digest(document: JsonObject) -> str:

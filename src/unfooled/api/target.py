@@ -66,20 +66,29 @@ class Opening:
             device=self.device,
             precision=self.precision,
         )
-        names = {**self.identity, **target.identity}
-        differ = [name for name in names if self.identity.get(name) != target.identity.get(name)]
-        if differ:
-            raise UserError(
-                f"A worker opened {target.name} and found another one: {', '.join(differ)} differ. Save a "
-                "classifier that was changed in memory and name its folder; keep files as they are while the "
-                "work runs; have the same files at the same path on every machine."
-            )
+        self._check(target.name, target.identity)
         return target
 
     def open_classifier(self) -> Classifier:
-        """The same, of a victim that is a classifier."""
-        classifier: Classifier = self.open().reader  # type: ignore[assignment]
+        """The classifier in a run folder; one of images too, which is no victim."""
+        from unfooled.api.load import load
+        from unfooled.predictors.override import with_predictor
+
+        folder = Path(str(self.what))
+        loaded = load(folder, device=self.device, precision=self.precision)
+        classifier = with_predictor(loaded, self.predictor)
+        self._check(writable(folder), classifier.identity())
         return classifier
+
+    def _check(self, name: str, identity: Mapping[str, object]) -> None:
+        names = {**self.identity, **identity}
+        differ = [name for name in names if self.identity.get(name) != identity.get(name)]
+        if differ:
+            raise UserError(
+                f"A worker opened {name} and found another one: {', '.join(differ)} differ. Save a "
+                "classifier that was changed in memory and name its folder; keep files as they are while the "
+                "work runs; have the same files at the same path on every machine."
+            )
 
 
 _ONLY_HERE = (

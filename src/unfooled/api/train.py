@@ -24,7 +24,6 @@ from unfooled.api.prepare_training import (
     prepare_training,
     remove_scaffolding,
 )
-from unfooled.data import TaskData
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml, writable, write_json, write_text
 from unfooled.predictors import Classifier
@@ -33,6 +32,7 @@ from unfooled.storage.config import TrainConfig, make_config
 from unfooled.storage.locks import alone
 from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
+from unfooled.training.data import AnyTaskData, with_defaults
 from unfooled.training.fit import Prepared, fit, is_first_process, prepare
 from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
@@ -52,16 +52,17 @@ def train(
     encoding: str = "utf-8",
     defence: str = "standard",
     settings: Mapping[str, object] | None = None,
-    encoder: str = "minilm",
+    encoder: str | None = None,
     layers: int | None = None,
-    epochs: float = 2.0,
+    epochs: float | None = None,
     lr: float | None = None,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     max_length: int | None = None,
     warmup: float = 0.06,
     weight_decay: float = 0.01,
     clip: float = 1.0,
     patience: int = 0,
+    augment: Sequence[str] = (),
     limit: int | None = None,
     limit_dev: int | None = None,
     limit_test: int | None = None,
@@ -102,6 +103,7 @@ def train_as(
     ray: str | None = None,
 ) -> Classifier:
     """:func:`train` with a configuration that was made already."""
+    config = with_defaults(config)
     folder = run_folder(config) if out is None else Path(out)
     replaces = overwrite and _holds_a_model(folder)
     place = beside(folder) if replaces else folder
@@ -140,7 +142,9 @@ def _trained(
     if is_first_process():
         write_json(place / "history.json", history)
         write_json(place / METRICS, classifier.metrics)
-        card = model_card(folder.name, config.to_dict(), metrics, list(classifier.labels))
+        card = model_card(
+            folder.name, config.to_dict(), metrics, list(classifier.labels), reads=classifier.model.kind
+        )
         write_text(place / "README.md", card)
         save(classifier, place)
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
@@ -163,7 +167,7 @@ def _start(place: Path, config: TrainConfig, *, afresh: bool) -> None:
     write_text(place / "config.yaml", yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True))
 
 
-def _tell_dropped(data: TaskData) -> None:
+def _tell_dropped(data: AnyTaskData) -> None:
     """Say which rows are left out of train and dev, duplicates between the splits among them."""
     if data.dropped:
         told = "; ".join(f"{count:,} {reason}" for reason, count in data.dropped.items())

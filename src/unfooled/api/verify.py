@@ -19,7 +19,7 @@ from unfooled.records.verify_report import Check, VerifyReport
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""
 RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS)
-SAME = ("weights", "architecture", "tokenizer", "max_length", "labels")
+SAME = ("weights", "architecture", "tokenizer", "max_length", "shape", "labels")
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 
 
@@ -72,7 +72,8 @@ def _file(path: Path, digest: str) -> Check:
 
 
 def _model(classifier: Classifier, identity: Mapping[str, Any], marker: Mapping[str, Any]) -> Check:
-    fits = f"weights, tokenizer and {len(classifier.labels)} labels fit"
+    parts = "weights, tokenizer" if classifier.model.kind == "text" else "weights, architecture"
+    fits = f"{parts} and {len(classifier.labels)} labels fit"
     if "weights" not in marker:
         return Check("model", "passed", f"{fits}; {MARKER} does not say which weights were saved")
     if marker["weights"] != identity["weights"]:
@@ -120,7 +121,9 @@ def _results(folder: Path, identity: Mapping[str, Any]) -> Iterator[Check]:
             measured = (result.get("victim") or result.get("model")) if isinstance(result, dict) else None
             if not isinstance(measured, dict) or "weights" not in measured:
                 yield Check(name, "not checked", "it does not say on which model it was measured")
-            elif differ := [part for part in SAME if measured.get(part, identity[part]) != identity[part]]:
+            elif differ := [
+                part for part in SAME if measured.get(part, identity.get(part)) != identity.get(part)
+            ]:
                 told = f"it was measured on another model ({', '.join(differ)} differ). Measure it again."
                 yield Check(name, "failed", told)
             else:

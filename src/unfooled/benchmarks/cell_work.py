@@ -47,7 +47,7 @@ def _train(cell: Cell, share: Mapping[str, Any], *, afresh: bool) -> None:
     saved = cell.run / "config.yaml"
     if saved.is_file() and cell.needs:
         before = str(read_yaml(saved).get("encoder"))
-        if Path(before).resolve() == Path(config.encoder).resolve():
+        if Path(before).resolve() == Path(str(config.encoder)).resolve():
             config = replace(config, encoder=before)  # the same folder, spelled as when the training began
     attacks = preparations(make_defence(config.defence, config.settings))
     train_as(config, cell.run, overwrite=afresh and saved.is_file(), **(share if attacks else {}))

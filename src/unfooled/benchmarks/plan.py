@@ -16,6 +16,7 @@ from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.parsing import plain
 from unfooled.settings import key_of, setting
 from unfooled.storage.config import TrainConfig, make_config
+from unfooled.training.data import with_defaults
 
 Only = str | tuple[str, ...] | None
 
@@ -161,7 +162,8 @@ class Plan:
         values = {**self.train, **task.values, **defence.train, "seed": seed}
         if encoder is not None:
             values["encoder"] = str(encoder)
-        return make_config({**values, "defence": defence.defence, "settings": defence.settings})
+        made = make_config({**values, "defence": defence.defence, "settings": defence.settings})
+        return with_defaults(made)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as a file holds it; what is empty or the default is left out."""

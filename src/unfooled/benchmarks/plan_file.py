@@ -158,9 +158,11 @@ def _task(values: Any, where: str) -> dict[str, Any]:
         values["task"] = name
     if values.get("task") is not None:
         from unfooled.data import get_task
+        from unfooled.data.images import is_image_task
 
         with _at(where):
-            get_task(str(values["task"]))
+            if not is_image_task(str(values["task"])):
+                get_task(str(values["task"]))
     return {"name": name, "values": values}
 
 

@@ -28,6 +28,7 @@ from unfooled.predictors.smoothing import (
     CertifiedMasked,
     EmbeddingNoise,
     LabelSampler,
+    MaskedPixels,
     RandomWordDelete,
     RandomWordMask,
     SmoothedVote,
@@ -119,7 +120,10 @@ class Chosen:
                 return synonym_radii([table.overlap(word) for word in words if table.allowed(word)])
 
             return of_words
-        sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
+        if isinstance(what, MaskedPixels):
+            sigmas = what.steps(model)
+        else:
+            sigmas = what.sigmas if isinstance(what, CertifiedMasked) else (what.sigma,)  # type: ignore[attr-defined]
 
         def of_noise(number: int) -> Radii:
             if self.threat == "each-word":
@@ -184,7 +188,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
         transformation, notes = _of_noise(classifier, threat)
         instead = "the plain noisy vote" if notes else ""
     known = BOUNDS[threat]
-    if isinstance(transformation, CertifiedMasked):
+    if isinstance(transformation, CertifiedMasked | MaskedPixels):
         known = ("composed", *(name for name in known if name != "composed"))
     elif isinstance(transformation, RandomWordMask):
         known = ("masking",)
@@ -229,7 +233,8 @@ def certified_transformation(classifier: Classifier) -> Transformation:
     raise UsageError(
         f"The predictor '{predictor.describe()['name']}' of this run is not the majority over random "
         "versions of the input that certificates are about, so no answer of it is certified. Use a run of "
-        "--defence random-mask, random-delete, safer, noise-augment, certified-rsmi, or another --predictor."
+        "--defence random-mask, random-delete, safer, noise-augment, certified-rsmi or ars, or another "
+        "--predictor."
     )
 
 
@@ -269,6 +274,14 @@ def _of_words(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
 
 def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
     predictor, wanted = classifier.predictor, "laplace" if threat == "l1" else "gaussian"
+    if isinstance(predictor, MaskedPixels):
+        if threat != "linf":
+            raise UsageError(
+                f"The predictor '{predictor.name}' adds less noise behind its mask: enough where no pixel "
+                f"moves far, not where one moves by all of an {threat} radius. Use --threat linf, or another "
+                "predictor: --predictor vote --predictor-set 'noise_layers=[embeddings]'."
+            )
+        return predictor, []
     if isinstance(predictor, CertifiedMasked):
         if threat == "l1":
             raise UsageError(

@@ -109,16 +109,32 @@ _TENSOR_LIMITS = (
     "Not covered: larger changes, and changes that are small to the eye but not in this distance (a shift, a "
     "rotation). Nothing is said about whether the answer is right."
 )
-TENSOR = {
-    "l2": Threat("l2", "distance", "every input within a Euclidean distance of {r}", _TENSOR_LIMITS),
-    "l1": Threat(
-        "l1", "sum of changes", "every input whose values differ by at most {r} in total", _TENSOR_LIMITS
-    ),
-    "linf": Threat(
-        "linf", "largest change", "every input none of whose values differs by more than {r}", _TENSOR_LIMITS
-    ),
-}
-THING = {"text": "text", "tensor": "input"}
+
+
+def _distances(values: str) -> dict[str, Threat]:
+    """The threats to inputs that are numbers; ``values`` is what the numbers are called."""
+    return {
+        "l2": Threat(
+            "l2", "distance", f"every {{thing}} within a Euclidean distance of {{r}}{values}", _TENSOR_LIMITS
+        ),
+        "l1": Threat(
+            "l1",
+            "sum of changes",
+            f"every {{thing}} whose values differ by at most {{r}} in total{values}",
+            _TENSOR_LIMITS,
+        ),
+        "linf": Threat(
+            "linf",
+            "largest change",
+            f"every {{thing}} none of whose values differs by more than {{r}}{values}",
+            _TENSOR_LIMITS,
+        ),
+    }
+
+
+OF_NUMBERS = {"tensor": _distances(""), "image": _distances(" (pixels from 0 to 1)")}
+"""The threats to models that read numbers, by kind."""
+THING = {"text": "text", "image": "image", "tensor": "input"}
 """What the sentences call an input, by the kind of model that reads it."""
 
 
@@ -126,7 +142,7 @@ def find_threat(name: str, kind: str = "text") -> Threat:
     """The threat to a kind of model; one that it does not have is refused."""
     if kind == "text":
         return TEXT.choose(name)
-    return choose(TENSOR, name, kind="threat")
+    return choose(OF_NUMBERS[kind], name, kind="threat")
 
 
 def rounded_down(radius: float) -> str:

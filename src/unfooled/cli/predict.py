@@ -28,7 +28,10 @@ CHUNK = 256
 
 def predict(
     run: options.Run,
-    texts: Annotated[list[str] | None, typer.Argument(help="Texts to classify.", show_default=False)] = None,
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(help="Texts to classify; image files for a run on images.", show_default=False),
+    ] = None,
     file: Annotated[
         Path | None, typer.Option(help="File with texts: one per line (txt), or CSV, TSV, JSONL, Parquet.")
     ] = None,
@@ -77,9 +80,11 @@ def predict(
         bool, typer.Option("--json", help="Print one JSON object per text; with --out, one in all.")
     ] = False,
 ) -> None:
-    """Classify texts with a trained run.
+    """Classify texts, or image files, with a trained run.
 
     Example: unfooled predict runs/rsmi "a gorgeous, witty film"
+
+    A run on images: unfooled predict runs/digits seven.png
 
     Without texts and --file, texts are read from standard input, one per line, and answered as they arrive.
     Leaves with code 1 if a text was refused (empty, for example); the others are answered all the same.

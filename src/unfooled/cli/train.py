@@ -72,7 +72,8 @@ def train(
     from unfooled.api.train import run_folder, train_as
 
     chosen = run_folder(made) if folder is None else Path(folder)
-    metrics = train_as(made, chosen, overwrite=overwrite, workers=workers, ray=ray).metrics
+    classifier = train_as(made, chosen, overwrite=overwrite, workers=workers, ray=ray)
+    metrics, reads = classifier.metrics, classifier.model.kind
     if json_:
         return print_json({"run": str(chosen), "metrics": metrics})
     for told in metrics.get("warnings", ()):
@@ -80,17 +81,23 @@ def train(
     score = clean_score(metrics["test"])
     out.print(
         f"Trained in {metrics['train']['seconds']:.0f} s. Test {score.metric} [bold]{score.value:.3f}[/] "
-        f"(95 % interval {score.low:.3f} to {score.high:.3f}, {metrics['test']['examples']} texts).",
+        f"(95 % interval {score.low:.3f} to {score.high:.3f}, {metrics['test']['examples']} {reads}s).",
         markup=True,
     )
-    out.print(f'Saved in {chosen}. Try it: unfooled predict {chosen} "your text"', soft_wrap=True)
+    example = '"your text"' if reads == "text" else "image.png"
+    out.print(f"Saved in {chosen}. Try it: unfooled predict {chosen} {example}", soft_wrap=True)
     err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
 
 
 def _list_tasks(as_json: bool) -> None:
     from unfooled import data
+    from unfooled.data.images import ImageTask
+    from unfooled.data.images.named import IMAGE_TASKS
 
-    tasks = [data.get_task(name) for name in data.task_names()]
+    tasks: list[data.Task | ImageTask] = [
+        *(data.get_task(name) for name in data.task_names()),
+        *IMAGE_TASKS.values(),
+    ]
     if as_json:
         return print_json(
             {
@@ -104,7 +111,7 @@ def _list_tasks(as_json: bool) -> None:
 
     table = Table("task", "what is asked", "input", "labels", box=None, pad_edge=False)
     for task in tasks:
-        kind = "two texts" if task.kind == "pair" else "one text"
+        kind = {"pair": "two texts", "image": "image"}.get(task.kind, "one text")
         table.add_row(task.name, task.description, kind, ", ".join(task.labels))
     out.print(table)
 

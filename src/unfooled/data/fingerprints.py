@@ -1,8 +1,9 @@
 """Which rows a run was trained, selected and tested on: a salted digest per row instead of the texts.
 
-A digest is made of the text without case and spacing (of both texts of a pair), as duplicates are found. Each
-run has a salt of its own, stored beside the digests: no table made in advance tells the texts, and two runs
-cannot be compared. Who has a text and the run can tell whether it was a training row: that is the use.
+A digest is made of the text without case and spacing (of both texts of a pair), or of the pixels of an image,
+as duplicates are found. Each run has a salt of its own, stored beside the digests: no table made in advance
+tells the texts, and two runs cannot be compared. Who has a text and the run can tell whether it was a
+training row: that is the use.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import secrets
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from unfooled.data.images.image_rows import ImageRows
 from unfooled.data.rows import Rows
 from unfooled.files import JsonMapping, JsonObject
 
+AnyRows = TypeVar("AnyRows", Rows, ImageRows)
 SPLITS = ("train", "dev", "test")
 BYTES = 8
 """Of a digest. Two of a million rows are equal by chance once in 40 million runs."""
@@ -30,24 +34,26 @@ class RowFingerprints:
     splits: Mapping[str, tuple[bytes, ...]]
 
     @classmethod
-    def of(cls, rows: Mapping[str, Rows], salt: bytes | None = None) -> RowFingerprints:
+    def of(
+        cls, rows: Mapping[str, Rows] | Mapping[str, ImageRows], salt: bytes | None = None
+    ) -> RowFingerprints:
         """Those of the rows of each split."""
         salt = secrets.token_bytes(16) if salt is None else salt
         return cls(salt, {name: tuple(_digests(rows[name], salt)) for name in SPLITS})
 
-    def which(self, rows: Rows, split: str) -> list[bool]:
+    def which(self, rows: Rows | ImageRows, split: str) -> list[bool]:
         """Of each row, whether it is in the split."""
         known = set(self.splits[split])
         return [digest in known for digest in _digests(rows, self.salt)]
 
-    def pick(self, rows: Rows, split: str) -> Rows:
+    def pick(self, rows: AnyRows, split: str) -> AnyRows:
         """Those of ``rows`` that are in the split, in its order; wherever they stand now."""
         places: dict[bytes, list[int]] = defaultdict(list)
         for place, digest in enumerate(_digests(rows, self.salt)):
             places[digest].append(place)
         for found in places.values():
             found.reverse()
-        return rows.take(places[one].pop() for one in self.splits[split] if places.get(one))
+        return rows.take([places[one].pop() for one in self.splits[split] if places.get(one)])
 
     def to_dict(self) -> JsonObject:
         digests = {name: base64.b64encode(b"".join(own)).decode() for name, own in self.splits.items()}
@@ -67,6 +73,7 @@ class RowFingerprints:
         return cls(bytes.fromhex(saved["salt"]), splits)
 
 
-def _digests(rows: Rows, salt: bytes) -> list[bytes]:
-    texts = (key.encode("utf-8", "surrogatepass") for key in rows.keys())  # noqa: SIM118
+def _digests(rows: Rows | ImageRows, salt: bytes) -> list[bytes]:
+    keys = rows.keys if isinstance(rows, ImageRows) else rows.keys()
+    texts = (key.encode("utf-8", "surrogatepass") for key in keys)
     return [hashlib.blake2b(text, key=salt, digest_size=BYTES).digest() for text in texts]

@@ -55,7 +55,7 @@ class Inputs:
     labels: Sequence[str | int] | None = None
     """The true labels of ``texts`` or ``tensors``, by name or number."""
     tensors: Any = None
-    """A PyTorch tensor with one row per input, ``(inputs, …)``, for a model of tensors."""
+    """One row per input, ``(inputs, …)``: a tensor for a model of tensors, an array of images for another."""
 
     def __post_init__(self) -> None:
         if self.task and self.data:
@@ -96,7 +96,7 @@ def as_inputs(given: Inputs | Sequence[str] | Tensor | None) -> Inputs:
             "The inputs are one text: put it in brackets, [text]. A task or file is named by "
             "Inputs(task=…) or Inputs(data=…)."
         )
-    if hasattr(given, "is_floating_point"):  # a tensor, told without loading PyTorch
+    if hasattr(given, "shape"):  # a tensor or an array of images, told without loading PyTorch
         return Inputs(tensors=given)
     if not hasattr(given, "__len__") or isinstance(given, Mapping):
         raise UsageError(f"The inputs are a list of texts, a tensor or Inputs(…), not {quoted(given)}.")

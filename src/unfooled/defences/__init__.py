@@ -10,6 +10,7 @@ from unfooled.data.task import Task
 from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
 from unfooled.defences.alum import Alum
+from unfooled.defences.ars import ArsDefence, StaticMaskDefence
 from unfooled.defences.base import Defence
 from unfooled.defences.bat import BatPairwise, BatTriplet
 from unfooled.defences.certified_rsmi import CertifiedRsmi
@@ -60,6 +61,8 @@ DEFENCES: Registry[type[Any]] = Registry(
         Smart,
         Alum,
         Trades,
+        StaticMaskDefence,
+        ArsDefence,
     ),
     needs=("summary", "learning_rate", "certifies", "deployed_as"),
 )

@@ -22,9 +22,14 @@ from unfooled.models.noise import NoiseKind
 SHARE = 0.16
 """σ by the distance of two random words."""
 
+PIXEL_SIGMA = 0.25
+"""σ for pixels from 0 to 1, as in most of Cohen et al. 2019."""
+
 
 def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
-    """σ for this encoder's table in two digits; for Laplace noise λ = σ/√2, which has the same variance."""
+    """σ for this encoder's table in two digits, or for pixels; for Laplace noise λ = σ/√2, as variable."""
+    if model.kind == "image":
+        return float(f"{PIXEL_SIGMA * (math.sqrt(0.5) if kind == 'laplace' else 1.0):.2g}")
     return fitted(model, "sigma", None, SHARE * (math.sqrt(0.5) if kind == "laplace" else 1.0))
 
 

@@ -11,7 +11,7 @@ overrides :meth:`Session.copies`. docs/defences.md shows a method that uses ever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -36,6 +36,15 @@ class TrainingData:
 
     def __len__(self) -> int:
         return len(self.encoded)
+
+    def lengths(self) -> list[int]:
+        """The length of every example; images, which are read one by one, are all alike."""
+        return [1] * len(self) if hasattr(self.encoded, "at_epoch") else [len(item) for item in self.encoded]
+
+    def at_epoch(self, epoch: int) -> TrainingData:
+        """The same examples in this epoch: images may be drawn anew."""
+        anew = getattr(self.encoded, "at_epoch", None)
+        return self if anew is None else replace(self, encoded=anew(epoch))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What a model is, whatever it reads: the protocol that predictors, defences and certificates are written to.
 
-A kind of model (``text.py``, ``tensor.py``) reads inputs, puts them into batches, and runs forward from the
-tensor that noise is added to, its *start*: the word embeddings of a text, the values of an image. Nothing
-here decides a label: that is the business of ``unfooled.predictors``.
+A kind of model (``text.py``, ``image.py``, ``tensor.py``) reads inputs, puts them into batches, and runs
+forward from the tensor that noise is added to, its *start*: the word embeddings of a text, the pixels of an
+image. Nothing here decides a label: that is the business of ``unfooled.predictors``.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Model(Protocol):
     """
 
     kind: ClassVar[str]
-    """What it reads: ``text`` or ``tensor``."""
+    """What it reads: ``text``, ``image`` or ``tensor``."""
 
     module: Any
     """What is called, with its weights: a PyTorch module, or a function of a tensor."""

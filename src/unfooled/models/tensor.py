@@ -144,14 +144,14 @@ class TensorModel(Model):
         if isinstance(self.module, nn.Module):
             self.module.eval()
 
-    def inputs(self, first: object, second: Sequence[object] | None = None) -> Tensor:
+    def inputs(self, first: object, second: Sequence[object] | None = None) -> Any:
         if second is not None:
             raise UsageError("This model reads tensors, which have no second texts: leave out pairs.")
         if not isinstance(first, Tensor):
             raise UsageError(f"This model reads a tensor with one row per input, not {type(first).__name__}.")
         return first
 
-    def read(self, inputs: Tensor | Sequence[Tensor]) -> list[EncodedTensor | Unreadable]:
+    def read(self, inputs: Tensor | Sequence[Any]) -> list[Any]:
         """Rows of a tensor ``(inputs, …)``; one that holds NaN or infinite values is refused."""
         if isinstance(inputs, Tensor):
             check_tensors(inputs)
@@ -217,7 +217,7 @@ class TensorModel(Model):
         values = values.to(own.dtype)
         if own.dim() == 4 and not own.is_contiguous():  # channels last, as the inputs came
             values = values.contiguous(memory_format=torch.channels_last)
-        logits = self.module(values)
+        logits = self.answer(values)
         if tuple(logits.shape) != (len(values), self.num_labels):
             raise UsageError(
                 f"The model gave scores of the shape {tuple(logits.shape)} for {len(values)} inputs and "
@@ -225,11 +225,20 @@ class TensorModel(Model):
             )
         return Forward(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
+    def answer(self, values: Tensor) -> Tensor:
+        """What the module gives for these values."""
+        logits: Tensor = self.module(values)
+        return logits
+
+    def weights(self) -> str | None:
+        """The digest of the weights; None for a function."""
+        return None if self._weights is None else self._weights()
+
     def identity(self) -> dict[str, object]:
         """Weights, code, settings and precision; a model whose code cannot be told apart is only itself."""
         return {
             "reads": "tensors",
-            "weights": None if self._weights is None else self._weights(),
+            "weights": self.weights(),
             "code": code_digest(self.module) or f"unknown {self._own_token}",
             "shape": list(self.shape),
             "device": self.device.type,

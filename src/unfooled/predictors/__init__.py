@@ -5,18 +5,20 @@ from unfooled.predictors.plain import Plain
 from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.registry import PREDICTORS, make_predictor
 from unfooled.predictors.sequential import Sequential
-from unfooled.predictors.smoothing import CertifiedMasked, RandomWordMask, SynonymVote
+from unfooled.predictors.smoothing import Ars, CertifiedMasked, RandomWordMask, StaticMaskVote, SynonymVote
 from unfooled.predictors.two_step import TwoStep
 from unfooled.predictors.vote import Vote
 
 __all__ = [
     "PREDICTORS",
+    "Ars",
     "CertifiedMasked",
     "Classifier",
     "Plain",
     "Predictor",
     "RandomWordMask",
     "Sequential",
+    "StaticMaskVote",
     "SynonymVote",
     "TwoStep",
     "Vote",

@@ -8,7 +8,14 @@ from typing import Any
 from unfooled.predictors.plain import Plain
 from unfooled.predictors.predictor import Predictor
 from unfooled.predictors.sequential import Sequential
-from unfooled.predictors.smoothing import CertifiedMasked, RandomWordDelete, RandomWordMask, SynonymVote
+from unfooled.predictors.smoothing import (
+    Ars,
+    CertifiedMasked,
+    RandomWordDelete,
+    RandomWordMask,
+    StaticMaskVote,
+    SynonymVote,
+)
 from unfooled.predictors.two_step import TwoStep
 from unfooled.predictors.vote import Vote
 from unfooled.registry import Registry
@@ -16,7 +23,18 @@ from unfooled.settings import build
 
 PREDICTORS: Registry[type[Any]] = Registry(
     "predictor",
-    (Plain, TwoStep, Vote, Sequential, RandomWordMask, RandomWordDelete, SynonymVote, CertifiedMasked),
+    (
+        Plain,
+        TwoStep,
+        Vote,
+        Sequential,
+        RandomWordMask,
+        RandomWordDelete,
+        SynonymVote,
+        CertifiedMasked,
+        StaticMaskVote,
+        Ars,
+    ),
 )
 
 

@@ -43,7 +43,7 @@ class CertificateReport(Result, Sequence[Certificate]):
 
     def headline(self) -> str:
         about = self.about
-        given = "" if about["source"] in ("texts", "tensors") else f" of {about['source']}"
+        given = "" if about["source"] in ("texts", "tensors", "images") else f" of {about['source']}"
         unfinished = "" if about.get("complete", True) else ", not finished"
         return (
             f"{about['threat']} certificates of {about['classifier']}: "

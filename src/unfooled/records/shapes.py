@@ -142,7 +142,7 @@ class SamplingShape(TypedDict):
 
 
 class _CertifiedMore(_ResultMore, total=False):
-    reads: Literal["text", "tensor"]
+    reads: Literal["text", "image", "tensor"]
     notes: list[str]
     other_predictor: str
     not_covered: str
@@ -229,10 +229,32 @@ class PredictorShape(TypedDict):
     name: str
 
 
+class NetworkShape(TypedDict):
+    name: str
+    settings: Names
+
+
+class _ArchitectureMore(TypedDict, total=False):
+    mask: NetworkShape | None
+
+
+class ArchitectureShape(NetworkShape, _ArchitectureMore):
+    """The networks of an image classifier"""
+
+
+class ImagesShape(TypedDict):
+    """What an image classifier reads, and how its networks are made"""
+
+    architecture: ArchitectureShape
+    shape: tuple[int, int, int]
+
+
 class _MarkerMore(TypedDict, total=False):
     unfooled: str
     weights: str
     files: dict[str, str]
+    max_length: int
+    images: ImagesShape
 
 
 class MarkerFormat(_MarkerMore):
@@ -248,7 +270,6 @@ class MarkerShape(MarkerFormat):
     predictor: PredictorShape
     task: Names | None
     labels: list[str]
-    max_length: int
 
 
 class _TestMore(TypedDict, total=False):

@@ -11,14 +11,21 @@ from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.statistics.intervals import rate
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}
-TENSOR = "tensor-"
-"""Before the threats to tensors, whose distances are not those of word embeddings."""
+KINDS = {"tensor": "values", "image": "pixels"}
+"""What stands before the threats to tensors and images, whose distances are not those of word embeddings, and
+what changes there."""
+
+
+def _parted(threat: str) -> tuple[str, str]:
+    """The kind of input, if it is no text, and the threat to it."""
+    kind, _, plain = threat.partition("-")
+    return (kind, plain) if kind in KINDS else ("", threat)
 
 
 def sign(threat: str) -> str:
     """How a threat is written."""
-    plain = threat.removeprefix(TENSOR)
-    return SIGNS.get(plain, plain) + (" of tensors" if plain != threat else "")
+    kind, plain = _parted(threat)
+    return SIGNS.get(plain, plain) + (f" of {kind}s" if kind else "")
 
 
 def changes(threat: str) -> str:
@@ -29,8 +36,9 @@ def changes(threat: str) -> str:
         "synonyms": "listed synonyms",
         "each-word": "small moves of every word's embedding",
     }
-    if threat.startswith(TENSOR):
-        return f"{SIGNS.get(threat.removeprefix(TENSOR), threat)} changes of the values"
+    kind, plain = _parted(threat)
+    if kind:
+        return f"{SIGNS.get(plain, plain)} changes of the {KINDS[kind]}"
     return known.get(threat, f"{sign(threat)} changes of the embeddings")
 
 

@@ -9,12 +9,15 @@ from unfooled.files import JsonObject
 from unfooled.records.metric import clean_score
 
 
-def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[str]) -> str:
-    """A Hugging Face model card in Markdown with its YAML header."""
+def model_card(
+    name: str, config: JsonObject, metrics: JsonObject, labels: list[str], *, reads: str = "text"
+) -> str:
+    """A Hugging Face model card in Markdown with its YAML header; ``reads``: text or image."""
+    of_text = reads == "text"
     header = yaml.safe_dump(
         {
-            "library_name": "transformers",
-            "pipeline_tag": "text-classification",
+            "library_name": "transformers" if of_text else "unfooled",
+            "pipeline_tag": f"{reads}-classification",
             "tags": ["unfooled", "adversarial-robustness", config["defence"]],
         },
         sort_keys=False,
@@ -32,24 +35,25 @@ def model_card(name: str, config: JsonObject, metrics: JsonObject, labels: list[
 {header}---
 # {name}
 
-A text classifier trained with unfooled {__version__}: defence
-`{config["defence"]}`, encoder `{config["encoder"]}`, data `{source}`. Labels: {", ".join(labels)}.
+{"A text" if of_text else "An image"} classifier trained with unfooled {__version__}: defence
+`{config["defence"]}`, {"encoder" if of_text else "architecture"} `{config["encoder"]}`, data `{source}`. \
+Labels: {", ".join(labels)}.
 {warnings}
 | measure | value |
 | --- | --- |
 | test {test.metric} | {test.value:.4f} (95 % interval {test.low:.4f} to {test.high:.4f}, \
-{metrics["test"]["examples"]} texts) |
-| dev {dev.metric} | {dev.value:.4f} ({metrics["dev"]["examples"]} texts) |
+{metrics["test"]["examples"]} {reads}s) |
+| dev {dev.metric} | {dev.value:.4f} ({metrics["dev"]["examples"]} {reads}s) |
 | training time | {metrics["train"]["seconds"]:.0f} s |
 
-Rows: {data["train"]:,} train, {data["dev"]:,} dev, {data["test"]:,} test; no text of one is in another,
-case and spacing aside. Left out: {dropped}. {kept}
+Rows: {data["train"]:,} train, {data["dev"]:,} dev, {data["test"]:,} test; no {reads} of one is in another\
+{", case and spacing aside" if of_text else ""}. Left out: {dropped}. {kept}
 
 ## Use
 
 ```python
 import unfooled as uf
-uf.load("{name}").predict(["your text"])
+uf.load("{name}").predict(["{"your text" if of_text else "image.png"}"])
 ```
 
 ## Configuration

@@ -11,6 +11,9 @@ from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
 from unfooled.settings import LARGEST_SEED, MOST_AT_ONCE, MOST_WORKERS, build, setting
 
+AUGMENTATIONS = ("crop", "flip")
+"""How training images may be changed at random."""
+
 
 @dataclass(frozen=True)
 class Every:
@@ -25,7 +28,10 @@ class TrainConfig:
     """What a run folder's ``config.yaml`` holds."""
 
     task: str | None = setting(None, "Named task, see `unfooled train --list-tasks`")
-    data: str | None = setting(None, "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]")
+    data: str | None = setting(
+        None,
+        "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]; images: a folder or .npz file",
+    )
     dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
     test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
     text_column: str | None = setting(None, "Column with the text")
@@ -37,11 +43,24 @@ class TrainConfig:
     encoding: str = setting("utf-8", "Character encoding of the data files")
     defence: str = setting("standard", "Defence, or several as a+b, see `unfooled train --list-defences`")
     settings: dict[str, Any] = setting(dict, "Settings of the defence")
-    encoder: str = setting("minilm", "Asset name, folder or hub id of a Hugging Face encoder")
+    encoder: str | None = setting(
+        None,
+        "Asset name, folder or hub id of a Hugging Face encoder (default minilm); for images an architecture "
+        "(default small-cnn)",
+    )
     layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1, at_most=1000)
-    epochs: float = setting(2.0, "Passes over the training data", at_least=0.001, at_most=10_000)
-    lr: float | None = setting(None, "Peak learning rate; the defence's default if not given", at_least=0)
-    batch_size: int = setting(32, "Examples per step", at_least=1, at_most=MOST_AT_ONCE)
+    epochs: float | None = setting(
+        None,
+        "Passes over the training data; if not given 2 for texts, 10 for images",
+        at_least=0.001,
+        at_most=10_000,
+    )
+    lr: float | None = setting(
+        None, "Peak learning rate; if not given the defence's default for texts, 0.001 for images", at_least=0
+    )
+    batch_size: int | None = setting(
+        None, "Examples per step; if not given 32 for texts, 128 for images", at_least=1, at_most=MOST_AT_ONCE
+    )
     max_length: int | None = setting(
         None, "Tokens read of each text; the task's default if not given", at_least=4
     )
@@ -52,6 +71,9 @@ class TrainConfig:
     clip: float = setting(1.0, "Gradient norm limit", at_least=0)
     patience: int = setting(
         0, "Stop after so many epochs without a better dev accuracy; 0 = never", at_least=0
+    )
+    augment: tuple[str, ...] = setting(
+        (), "Images, changed at random in every epoch: crop (shifted by up to 4 pixels), flip", commas=True
     )
     limit: int | None = setting(None, "Use only so many training examples, stratified", at_least=2)
     limit_dev: int | None = setting(None, "Use only so many dev examples, stratified", at_least=2)
@@ -66,13 +88,16 @@ class TrainConfig:
         at_most=LARGEST_SEED,
     )
     device: str = setting("auto", "auto, cpu, cuda, cuda:1, mps")
-    precision: str = setting("auto", "auto, float32 or bf16; auto is bf16 where the hardware has it")
+    precision: str = setting(
+        "auto", "auto, float32 or bf16; auto is bf16 where the hardware has it, and float32 for images"
+    )
     data_workers: int = setting(
         0,
         "Processes beside training that make changed copies of examples (bat, safer)",
         at_least=0,
         at_most=MOST_WORKERS,
     )
+
     checkpoint_every: int | str = setting(
         "10min",
         "Write a checkpoint within an epoch after so many steps (200) or minutes (5min); 0 = only at its end",
@@ -82,6 +107,8 @@ class TrainConfig:
         if (self.task is None) == (self.data is None):
             raise UsageError("Name what to train on: either --task NAME or --data FILE, and not both.")
         check_precision(self.precision)
+        if unknown := [one for one in self.augment if one not in AUGMENTATIONS]:
+            raise UsageError(f"--augment {unknown[0]}: there are {' and '.join(AUGMENTATIONS)}.")
         _ = self.checkpoints
 
     @property
@@ -101,7 +128,8 @@ class TrainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
-        return values | {"labels": None if self.labels is None else list(self.labels)}
+        labels = None if self.labels is None else list(self.labels)
+        return values | {"labels": labels, "augment": list(self.augment)}
 
 
 def make_config(values: Mapping[str, Any]) -> TrainConfig:

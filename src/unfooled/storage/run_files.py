@@ -96,7 +96,12 @@ def _described(run: Run, marker: MarkerShape) -> Run:
         "predictor": predictor.pop("name"),
     }
     settings |= {name: value for name, value in predictor.items() if name not in settings}
-    settings["max_length"] = marker["max_length"]
+    if "images" in marker:
+        channels, height, width = marker["images"]["shape"]
+        settings["architecture"] = marker["images"]["architecture"]["name"]
+        settings["images"] = f"{width}×{height}×{channels}"
+    else:
+        settings["max_length"] = marker.get("max_length")
     task = str((marker["task"] or {}).get("name") or "own data")
     return replace(
         run,

@@ -47,6 +47,8 @@ class EpochData(Dataset):
         return len(self.now)
 
     def __getitems__(self, numbers: list[int]) -> Drawn:
+        if not self.makers:
+            return Drawn(numbers, {})
         examples = [
             TrainingExample(number, self.now.encoded[number], self.now.labels[number]) for number in numbers
         ]
@@ -78,7 +80,7 @@ class EpochOrder(Sampler[int]):
             torch.set_rng_state(self.draw_again_from)
             self.draw_again_from = None
         self.drawn_from = torch.get_rng_state()
-        lengths = [len(item) for item in self.data.now.encoded]
+        lengths = self.data.now.lengths()
         return iter(get_length_grouped_indices(lengths, self.batch_size, generator=self.generator))
 
 

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from accelerate import PartialState
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from unfooled.data import TaskData
+from unfooled.data.images.image_files import read_image
 from unfooled.defences import (
     Defence,
     MadeExamples,
@@ -34,19 +34,19 @@ from unfooled.defences import (
 from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
-from unfooled.models import Encoded, Model, as_text, open_encoder
+from unfooled.models import Model, as_text, new_image_model, open_encoder
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.config import TrainConfig
 from unfooled.training.checkpoint_times import CheckpointTimes
 from unfooled.training.checkpoints import last_checkpoint
-from unfooled.training.data import load_data
+from unfooled.training.data import AnyTaskData, has_images, load_data, load_image_task, with_defaults
+from unfooled.training.epoch_data import EpochData
+from unfooled.training.image_data import ImageTaskData
+from unfooled.training.image_examples import Augmentation, ImageExamples
 from unfooled.training.progress import ProgressBar
 from unfooled.training.trainer import SessionTrainer, planned_steps
 from unfooled.training.watch import collapsed, few_steps
-
-if TYPE_CHECKING:
-    from datasets import Dataset
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Prepared:
     """What a training needs, known to be good."""
 
     config: TrainConfig
-    splits: TaskData
+    splits: AnyTaskData
     defence: Defence
     model: Model
     classifier: Classifier
@@ -64,15 +64,10 @@ class Prepared:
 @quiet()
 def prepare(config: TrainConfig) -> Prepared:
     """Read the data, open the encoder, fill in the defence; what cannot be used is refused."""
+    config = with_defaults(config)
     defence = make_defence(config.defence, config.settings)
-    device, bf16 = device_and_bf16(config.device, config.precision)
-    set_seed(config.seed)
-    splits = load_data(config)
+    splits, model = (_images if has_images(config) else _texts)(config)
     task = splits.task
-    length = config.max_length or task.max_length
-    model = open_encoder(
-        config.encoder, task.labels, max_length=length, layers=config.layers, device=device, bf16=bf16
-    )
     defence = defence.resolved(model)
     check_task(defence, task)
     classifier = Classifier(
@@ -86,6 +81,32 @@ def prepare(config: TrainConfig) -> Prepared:
     return Prepared(config, splits, defence, model, classifier)
 
 
+def _texts(config: TrainConfig) -> tuple[AnyTaskData, Model]:
+    device, bf16 = device_and_bf16(config.device, config.precision)
+    set_seed(config.seed)
+    splits = load_data(config)
+    task = splits.task
+    length = config.max_length or task.max_length
+    encoder = str(config.encoder)
+    return splits, open_encoder(
+        encoder, task.labels, max_length=length, layers=config.layers, device=device, bf16=bf16
+    )
+
+
+def _images(config: TrainConfig) -> tuple[AnyTaskData, Model]:
+    device, _ = device_and_bf16(config.device, config.precision)
+    set_seed(config.seed)
+    splits = load_image_task(config)
+    return splits, new_image_model(
+        str(config.encoder),
+        splits.shape,
+        len(splits.task.labels),
+        device=device,
+        bf16=config.precision == "bf16",
+        open_file=read_image,
+    )
+
+
 @quiet()
 def fit(
     prepared: Prepared, folder: Path, made: Mapping[str, MadeExamples] = MappingProxyType({})
@@ -97,8 +118,10 @@ def fit(
     config, splits, classifier = prepared.config, prepared.splits, prepared.classifier
     model = prepared.model
     arguments = _arguments(folder, prepared)
-    data = TrainingData(_encode(model, splits.train), list(splits.train["label"]))
+    assert config.epochs is not None and config.batch_size is not None  # filled in by with_defaults
+    data = _examples(model, splits, "train", config)
     steps = math.ceil(config.epochs * planned_steps(len(data), arguments))
+    dev, test = _examples(model, splits, "dev"), _examples(model, splits, "test")
     bar = ProgressBar(shown=arguments.process_index == 0)
     session = prepared.defence.begin(
         Training(
@@ -114,13 +137,12 @@ def fit(
             watch=bar.work,
         )
     )
-    dev, dev_labels = _encode(model, splits.dev), list(splits.dev["label"])
     hurried = few_steps(steps, examples=len(data), batch_size=config.batch_size, epochs=config.epochs)
     for told in (hurried, *session.warnings()):
         bar.warn(told)
 
     def dev_score() -> float:
-        measured = _evaluate(classifier, dev, dev_labels, config.seed)
+        measured = _evaluate(classifier, dev, config.seed)
         bar.warn(collapsed(measured))
         return float(measured[splits.task.metric])
 
@@ -129,8 +151,8 @@ def fit(
         metric=splits.task.metric,
         dev_score=dev_score,
         args=arguments,
-        processing_class=as_text(model).tokenizer,
-        eval_dataset=splits.dev,
+        processing_class=getattr(model, "tokenizer", None),
+        eval_dataset=EpochData(dev),
         callbacks=[
             bar,
             CheckpointTimes(config.checkpoints, processes=arguments.world_size),
@@ -150,8 +172,7 @@ def fit(
         bar.close()
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
     seconds = time.perf_counter() - started
-    test = _encode(model, splits.test)
-    measured = _evaluate(classifier, dev, dev_labels, config.seed)
+    measured = _evaluate(classifier, dev, config.seed)
     warnings = (hurried, collapsed(measured), *session.warnings())
     return {
         "train": {
@@ -164,7 +185,7 @@ def fit(
             "threads": torch.get_num_threads(),
         },
         "dev": measured,
-        "test": _evaluate(classifier, test, list(splits.test["label"]), config.seed),
+        "test": _evaluate(classifier, test, config.seed),
         "defence": session.figures(),
         "warnings": [told for told in warnings if told],
         "history": trainer.state.log_history,
@@ -182,11 +203,11 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], seed: int) -> dict[str, Any]:
+def _evaluate(classifier: Classifier, data: TrainingData, seed: int) -> dict[str, Any]:
     started = time.perf_counter()
-    decisions = classifier.decide(encoded, seed=seed)
+    decisions = classifier.decide(data.encoded, seed=seed)
     metrics = classification_metrics(
-        truth,
+        data.labels,
         [decision.label for decision in decisions],
         classifier.labels,
         abstained=[decision.abstained for decision in decisions],
@@ -197,9 +218,16 @@ def _evaluate(classifier: Classifier, encoded: list[Encoded], truth: list[int], 
     return metrics | {"seconds": time.perf_counter() - started}
 
 
-def _encode(model: Model, split: Dataset) -> list[Encoded]:
-    pairs = list(split["text_pair"]) if "text_pair" in split.column_names else None
-    return as_text(model).encode(list(split["text"]), pairs)
+def _examples(
+    model: Model, splits: AnyTaskData, split: str, config: TrainConfig | None = None
+) -> TrainingData:
+    """A split as the model reads it; with a ``config``, changed at random as it says."""
+    rows = getattr(splits, split)
+    if isinstance(splits, ImageTaskData):
+        augment = None if config is None or not config.augment else Augmentation(config.augment, config.seed)
+        return TrainingData(ImageExamples(rows, augment), rows.labels.tolist())
+    pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
+    return TrainingData(as_text(model).encode(list(rows["text"]), pairs), list(rows["label"]))
 
 
 def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
@@ -207,9 +235,9 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "logs")
     return TrainingArguments(
         output_dir=str(folder / "checkpoints"),
-        num_train_epochs=config.epochs,
+        num_train_epochs=float(config.epochs or 0),
         learning_rate=config.lr if config.lr is not None else prepared.defence.learning_rate,
-        per_device_train_batch_size=config.batch_size,
+        per_device_train_batch_size=int(config.batch_size or 1),
         warmup_steps=config.warmup,
         weight_decay=config.weight_decay,
         max_grad_norm=config.clip,

@@ -13,12 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from unfooled.data.fingerprints import SPLITS, RowFingerprints
+from unfooled.data.images import is_image_task
 from unfooled.data.rows import Rows
 from unfooled.data.split import TaskData
 from unfooled.errors import UserError
 from unfooled.files import TRAIN_AGAIN, JsonMapping, read_json, read_yaml, write_json, write_text
 from unfooled.records.shapes import RowsShape
 from unfooled.storage.config import TrainConfig, make_config
+from unfooled.training.data import AnyTaskData
 
 FORMAT = 1
 ROWS, TEST, CONFIG = "rows.json", "test.jsonl", "config.yaml"
@@ -27,7 +29,7 @@ SMALL = 5_000_000
 """Bytes of a data file up to which the test rows are kept unless the user says otherwise."""
 
 
-def write_rows(place: Path, run: Path, config: TrainConfig, data: TaskData) -> None:
+def write_rows(place: Path, run: Path, config: TrainConfig, data: AnyTaskData) -> None:
     """Write down the rows of a training in ``place``, which will be the folder ``run``.
 
     A training that goes on must find the rows that it began with.
@@ -42,7 +44,7 @@ def write_rows(place: Path, run: Path, config: TrainConfig, data: TaskData) -> N
         )
     files = {name: _seen_from(run, path) for name, path in _files(config).items()}
     write_json(place / ROWS, {"format": FORMAT, "files": files, **own.to_dict()})
-    if keeps_test(config):
+    if keeps_test(config) and isinstance(data, TaskData):
         write_text(
             place / TEST, "".join(_line(data.rows["test"], n, data) for n in range(len(data.rows["test"])))
         )
@@ -94,8 +96,10 @@ def run_config(run: Path) -> TrainConfig:
 
 def _files(config: TrainConfig) -> dict[str, str]:
     """The data files of a configuration as they are named; datasets of the hub are none."""
-    named = {name: getattr(config, name) for name in FILES}
-    return {name: str(path) for name, path in named.items() if path and not str(path).startswith("hub:")}
+    named = {name: str(getattr(config, name)) for name in FILES if getattr(config, name)}
+    return {
+        name: path for name, path in named.items() if not path.startswith("hub:") and not is_image_task(path)
+    }
 
 
 def _seen_from(run: Path, path: str) -> str:
@@ -111,7 +115,7 @@ def _found(run: Path, given: str, place: str | None) -> str:
     tried = [] if place is None else [os.path.normpath(run.resolve() / place)]
     tried += [given] if os.path.abspath(given) not in tried else []
     for path in tried:
-        if Path(path).is_file():
+        if Path(path).exists():
             return path
     raise UserError(
         f"The data of {run} is not there: {' and '.join(tried)} {'does' if len(tried) == 1 else 'do'} not "

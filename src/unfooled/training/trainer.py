@@ -151,10 +151,11 @@ class SessionTrainer(Trainer):
             self._order.generator.manual_seed(seed)
         self._trained.eval()
         with seeded(seed % 2**32):
-            made = self._session.on_epoch(epoch, self._original)
+            original = self._original.at_epoch(epoch)
+            made = self._session.on_epoch(epoch, original)
         if self.args.world_size > 1:
             made = broadcast_object_list([made])[0]
-        self._data.now = self._original if made is None else made
+        self._data.now = original if made is None else made
         self._data.makers = self._session.copy_makers(epoch, self._data.now)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from unfooled.predictors.smoothing.base import SmoothedVote, Transformation
 from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, masked_average
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predictors.smoothing.majority import Majority
+from unfooled.predictors.smoothing.masked_pixels import Ars, MaskedPixels, StaticMaskVote
 from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
 from unfooled.predictors.smoothing.synonym_substitution import SubstitutionSets, SynonymVote, resampled
 from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
@@ -19,14 +20,17 @@ __all__ = [
     "DECIDE",
     "ESTIMATE",
     "SELECT",
+    "Ars",
     "CertifiedMasked",
     "DrawRequest",
     "EmbeddingNoise",
     "LabelSampler",
     "Majority",
+    "MaskedPixels",
     "RandomWordDelete",
     "RandomWordMask",
     "SmoothedVote",
+    "StaticMaskVote",
     "SubstitutionSets",
     "SynonymVote",
     "Transformation",
