@@ -29,6 +29,7 @@ def table(name: str) -> str:
         "defences": lambda _: _defences(),
         "defence": lambda one: _settings(_registered("defences", one)),
         "predictor": lambda one: _settings(_registered("predictors", one)),
+        "images": lambda one: _settings(_images(one)),
         "recipes": lambda _: _recipes(),
         "endpoint": lambda _: _endpoint(),
         "options": lambda one: _settings(_declared(one), option=True),
@@ -127,6 +128,12 @@ def _registered(kind: str, name: str) -> type[Any]:
 
     found: type[Any] = {"defences": DEFENCES, "predictors": PREDICTORS}[kind].choose(name)
     return found
+
+
+def _images(name: str) -> type[Any]:
+    from unfooled.data.images.image_sources import FILES, WRAPPERS
+
+    return {**FILES, **WRAPPERS}[name]
 
 
 def _declared(name: str) -> type[Any]:

@@ -39,7 +39,7 @@ class Background:
     size: int = setting(48, "Pixels of the background in square (k)", at_least=2, at_most=1024)
     places: Literal[2, 4, 8, "edges"] = setting(
         2,
-        "Top left or bottom right, 4: the corners, 8: with the middles of the edges; edges: anywhere on one",
+        "2: top left, bottom right; 4: the corners; 8: and the middles of the edges; edges: anywhere on one",
     )
     backgrounds: str = setting(
         GENERATED, "generated; or a folder with train and test, or an .npz file with arrays train and test"

@@ -28,8 +28,20 @@ from unfooled.settings import build
 
 WRAPPERS: Mapping[str, type[Any]] = {"background": Background, "crop": Crop}
 """Wrappers by name: their settings, which are also what wraps."""
-_FILES = {"folder": FolderSettings, "idx": None, "npz": None, "hub": HubImageSettings}
-"""Kinds of own data by name, and their settings."""
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """What a source without settings takes."""
+
+
+FILES: Mapping[str, type[Any]] = {
+    "folder": FolderSettings,
+    "idx": NoSettings,
+    "npz": NoSettings,
+    "hub": HubImageSettings,
+}
+"""Kinds of own images by name, and their settings."""
 
 
 def image_task_names() -> list[str]:
@@ -41,7 +53,7 @@ def is_image_task(name: str) -> bool:
     if not isinstance(name, str):
         return False
     head, bracket, _ = name.strip().partition("(")
-    return head in IMAGE_TASKS or (bool(bracket) and head.strip() in (*WRAPPERS, *_FILES))
+    return head in IMAGE_TASKS or (bool(bracket) and head.strip() in (*WRAPPERS, *FILES))
 
 
 def load_images(
@@ -83,7 +95,7 @@ def _name_of(source: str | Path) -> ImageName:
 
 def _known(name: ImageName) -> ImageName:
     """The name with the kind of data before a bare path: ``folder(pictures)`` for ``pictures``."""
-    if name.name in IMAGE_TASKS or name.name in WRAPPERS or name.name in _FILES:
+    if name.name in IMAGE_TASKS or name.name in WRAPPERS or name.name in FILES:
         return name
     if name.inner is None and not name.settings:
         place = Path(name.name).expanduser()
@@ -94,7 +106,7 @@ def _known(name: ImageName) -> ImageName:
             return ImageName("idx" if is_idx_folder(place) else "folder", name)
         if place.is_file() and place.suffix.lower() == ".npz":
             return ImageName("npz", name)
-    known = [*IMAGE_TASKS, *WRAPPERS, *_FILES]
+    known = [*IMAGE_TASKS, *WRAPPERS, *FILES]
     raise UsageError(
         f"There is no image task, folder or .npz file {name.name!r}.{did_you_mean(name.name, known)} Tasks: "
         f"{', '.join(IMAGE_TASKS)}. Own images: a folder, FILE.npz, hub:NAME. Around them: "
@@ -114,7 +126,7 @@ def _read(name: ImageName) -> ImageSplits:
 
     if name.name in IMAGE_TASKS:
         task = IMAGE_TASKS.choose(name.name)
-        build(_NoSettings, name.settings, owner=name.name)
+        build(NoSettings, name.settings, owner=name.name)
         if name.inner is None:
             return task.read(None if task.asset is None else assets.path(task.asset))
         if task.asset is None:
@@ -125,15 +137,10 @@ def _read(name: ImageName) -> ImageSplits:
     place = _place(name)
     if name.name == "folder":
         return read_folder(place, build(FolderSettings, name.settings, owner="folder"))
-    build(_NoSettings, name.settings, owner=name.name)
+    build(NoSettings, name.settings, owner=name.name)
     if name.name == "npz":
         return read_npz(place)
     return read_idx_folder(place, place.name)
-
-
-@dataclass(frozen=True)
-class _NoSettings:
-    """What a source without settings takes."""
 
 
 def _argument(name: ImageName) -> str:
