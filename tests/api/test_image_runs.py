@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import yaml
 
 import unfooled as uf
-from child_processes import start, wait_until
+from child_processes import start
 from commands import unfooled
 from journals import timeless
 from unfooled.api.certify_job import TABLE
@@ -44,6 +43,20 @@ DEFENCES: dict[str, dict[str, Any]] = {
     "static-mask": {"sigma": 0.25},
     "ars": {"sigma": 0.25, "channels": 4, "learn_sigma_1": True},
 }
+
+
+KILL_AT_STEP_7 = """
+import os, signal
+import unfooled as uf
+from unfooled.training.trainer import SessionTrainer
+
+own = SessionTrainer.training_step
+def training_step(self, *args, **kwargs):
+    if self.state.global_step == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return own(self, *args, **kwargs)
+SessionTrainer.training_step = training_step
+"""
 
 
 @pytest.fixture(scope="module")
@@ -177,22 +190,22 @@ def test_plans_may_have_image_tasks(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
-    """With a mask network, BatchNorm and augmentation; killed within an epoch."""
+    """With a mask network, BatchNorm and augmentation; killed within the second epoch."""
     given = {
         **TRAIN,
         "limit": 128,
         "epochs": 3.0,
         "batch_size": 32,
-        "checkpoint_every": 3,
+        "checkpoint_every": 2,
         "defence": "ars",
         "augment": ["crop"],
     }
     given["settings"] = {"channels": 2, "levels": 1, "sigma": 0.1}
-    code = f"import unfooled as uf; uf.train('killed', **{given!r})"
-    process = start([sys.executable, "-c", code], cwd=tmp_path)
-    wait_until(process, lambda: (tmp_path / "killed/checkpoints/checkpoint-6").is_dir())
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process = start(
+        [sys.executable, "-c", f"{KILL_AT_STEP_7}\nuf.train('killed', **{given!r})"], cwd=tmp_path
+    )
+    assert process.wait(120) == -signal.SIGKILL
+    assert [path.name for path in (tmp_path / "killed/checkpoints").iterdir()].count("checkpoint-6") == 1
     assert not (tmp_path / "killed/unfooled.json").exists()
     again = uf.train(tmp_path / "killed", **given)
     assert again.metrics["train"]["resumed"]
