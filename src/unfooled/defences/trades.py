@@ -13,14 +13,13 @@ text, like FreeLB's, with sizes that are shares of the distance of two random wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
+from unfooled.defences.base import evaluating
 from unfooled.defences.divergence import kl
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.defences.virtual import MOST_ASCENTS, Virtual
@@ -57,20 +56,10 @@ class TradesSession(Session[Trades]):
         own = self.defence
         if own.weight == 0:
             return None
-        with _evaluating(self.model.module):
+        with evaluating(self.model):
             with torch.no_grad():
                 answer = self.model.forward(seen.batch, start=seen.start).logits
             along: Any = "l2" if own.norm == "l2" else "sign"
             delta = own.adversary(self.model, seen, lambda logits: kl(answer, logits), along, own.radius)
         moved = self.model.forward(seen.batch, start=seen.start + delta).logits
         return own.weight * kl(seen.forward.logits, moved)
-
-
-@contextmanager
-def _evaluating(module: Any) -> Iterator[None]:
-    training = module.training
-    module.eval()
-    try:
-        yield
-    finally:
-        module.train(training)
