@@ -192,6 +192,7 @@ MAY_NAME_TEXTS = {
     "models/open_text.py",
     "models/ids.py",
     "certificates/token_ids.py",
+    "predictors/anchored.py",
     "predictors/smoothing/certified_masked.py",
     "predictors/smoothing/word_tokens.py",
     "api/load.py",
