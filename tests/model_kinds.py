@@ -32,15 +32,22 @@ class Kind:
         return [item for item in self.model().read(inputs) if not isinstance(item, Unreadable)]
 
 
+IMAGES = {"image": "", "image, mask network": "unet", "image, static mask": "static"}
+"""The mask of a model of images, by the name of the kind."""
+
+
 @cache
 def _model(name: str) -> Model:
     if name == "tensor":
         torch.manual_seed(3)
         network = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 3))
         return TensorModel(network, (3, 4), batch_size=5)
-    if name == "image":
+    if name in IMAGES:
         torch.manual_seed(3)
-        return new_image_model("small-cnn:width=4", (2, 5, 4), 3)
+        model = new_image_model("small-cnn:width=4", (2, 5, 4), 3)
+        if mask := IMAGES[name]:
+            model.attach_mask(mask, {})
+        return model
     return tiny_classifier(name)
 
 

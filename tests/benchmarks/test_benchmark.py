@@ -270,10 +270,10 @@ def test_failing_cell_stops_no_other_and_is_tried_again(
     plan["attacks"].append({"recipe": "swap", "name": "again", "limit": 4, "tools": {"validity": False}})
     honest = attack_verb.attack
 
-    def failing(run: Path, **options: Any) -> Any:
+    def failing(run: Path, *inputs: Any, **options: Any) -> Any:
         if run.name == STANDARD:
             raise RuntimeError("out of memory")
-        return honest(run, **options)
+        return honest(run, *inputs, **options)
 
     monkeypatch.setattr(attack_verb, "attack", failing)
     result = benchmark(plan, own)

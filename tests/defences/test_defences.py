@@ -11,15 +11,17 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import begin, loss_of
+from tiny_training import begin, data_of, loss_of, with_copies
 from unfooled.defences import DEFENCES, Step, make_defence
 from unfooled.errors import UsageError
-from unfooled.models import Batch, TextModel
+from unfooled.models import Batch, Model, TextModel, new_image_model
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.settings import describe_settings
 
 GOOD, BAD = ("good", "great", "fine", "lovely", "witty"), ("bad", "poor", "dull", "awful", "flat")
 FAMILIES = ("bert", "t5", "deberta-v2")
+OF_IMAGES = ("static-mask", "ars")
+OF_TEXTS = [name for name in DEFENCES if name not in OF_IMAGES]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,13 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     own: dict[str, dict[str, Any]] = {"safer": synonyms, "random-delete": {"rates": [0.3]}}
     own |= {"bat-pairwise": synonyms, "bat-triplet": synonyms}
     return {name: own.get(name, {}) for name in DEFENCES}
+
+
+def tiny_model(name: str) -> Model:
+    """A model that this defence serves."""
+    if name in OF_IMAGES:
+        return new_image_model("small-cnn:width=4", (1, 8, 8), 3)
+    return tiny_classifier("bert")
 
 
 def separable(classifier: TextModel, rows: int = 48) -> Batch:
@@ -45,7 +54,7 @@ def separable(classifier: TextModel, rows: int = 48) -> Batch:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("name", DEFENCES)
+@pytest.mark.parametrize("name", OF_TEXTS)
 def test_the_loss_is_finite_and_reaches_the_weights(
     name: str, family: str, settings: dict[str, dict[str, Any]]
 ) -> None:
@@ -53,7 +62,8 @@ def test_the_loss_is_finite_and_reaches_the_weights(
     classifier = tiny_classifier(family, labels=2)
     defence = make_defence(name, settings[name]).resolved(classifier)
     batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
-    loss = begin(defence, classifier).backward(batch, Step(done=0.5))
+    session = begin(defence, classifier, data_of(batch))
+    loss = session.backward(batch, with_copies(session, batch, Step(done=0.5)))
     assert loss.shape == ()
     assert loss.isfinite()
     assert all(p.grad is None or p.grad.isfinite().all() for p in classifier.module.parameters())
@@ -63,7 +73,7 @@ def test_the_loss_is_finite_and_reaches_the_weights(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", DEFENCES)
+@pytest.mark.parametrize("name", OF_TEXTS)
 def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[str, Any]]) -> None:
     torch.manual_seed(0)
     classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
@@ -71,10 +81,11 @@ def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[
     batch = separable(classifier)
     optimizer = torch.optim.AdamW(classifier.module.parameters(), lr=3e-3)
     classifier.module.train()
-    session, losses = begin(defence, classifier), []
+    session, losses = begin(defence, classifier, data_of(batch)), []
     for number in range(40):
         optimizer.zero_grad()
-        losses.append(float(session.backward(batch, Step(done=number / 40, number=number))))
+        step = with_copies(session, batch, Step(done=number / 40, number=number), epoch=number)
+        losses.append(float(session.backward(batch, step)))
         optimizer.step()
     assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
     deployed = Classifier(classifier, defence.predictor(classifier), labels=["bad", "good"])
@@ -84,7 +95,7 @@ def test_a_few_steps_learn_a_separable_task(name: str, settings: dict[str, dict[
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_its_predictor_can_be_saved_and_made_again(name: str, settings: dict[str, dict[str, Any]]) -> None:
-    classifier = tiny_classifier("bert")
+    classifier = tiny_model(name)
     predictor = make_defence(name, settings[name]).resolved(classifier).predictor(classifier)
     described = predictor.describe()
     assert make_predictor(described.pop("name"), described) == predictor
@@ -102,7 +113,7 @@ def test_it_says_what_it_is_and_what_its_settings_mean(name: str) -> None:
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_settings_survive_being_resolved_twice(name: str, settings: dict[str, dict[str, Any]]) -> None:
-    classifier = tiny_classifier("bert")
+    classifier = tiny_model(name)
     once = make_defence(name, settings[name]).resolved(classifier)
     assert once.resolved(classifier) == once
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from model_kinds import KINDS, Kind
+from model_kinds import KINDS, Kind, images
 from unfooled.errors import UsageError
 from unfooled.predictors import PREDICTORS, make_predictor
 from unfooled.records.decision import Decision
@@ -20,6 +20,8 @@ from unfooled.records.decision import Decision
 few = settings(max_examples=5)
 BOTH = {name: KINDS[name] for name in ("text (bert)", "tensor")}
 """One model per kind; how the families differ is tested with the models."""
+MASKED = {name: Kind(name, images) for name in ("image, mask network", "image, static mask")}
+"""Models of images with the mask that some predictors need."""
 LOUD = {"sigma": 0.8, "noise_layers": ("embeddings",)}
 
 
@@ -54,6 +56,8 @@ CASES = {
     "random-delete": case("random-delete", [6], votes=6, rates=[0.5]),
     "safer": case("safer", [6], votes=6),
     "certified-masked": case("certified-masked", [6], votes=6, sigma=0.5, masked_tokens=2),
+    "ars": case("ars", [6], votes=6, sigma=0.5),
+    "static-mask": case("static-mask", [6], votes=6, sigma=0.5),
 }
 
 
@@ -67,9 +71,9 @@ def serves(one: Case, kind: Kind) -> bool:
 
 SERVED = [
     pytest.param(kind, one, id=f"{name}-{label}")
-    for name, kind in BOTH.items()
+    for name, kind in (BOTH | MASKED).items()
     for label, one in CASES.items()
-    if serves(one, kind)
+    if serves(one, kind) and (name in BOTH or not any(serves(one, other) for other in BOTH.values()))
 ]
 every = pytest.mark.parametrize(("kind", "one"), SERVED)
 

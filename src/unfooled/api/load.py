@@ -71,6 +71,7 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
             f"It was written by unfooled {saved.get('unfooled')}."
         )
     saved = in_shape(saved, MarkerShape, str(marker), remedy=TRAIN_AGAIN)
+    device_and_bf16(device, precision)  # what the caller got wrong is not the file's fault
     predictor = dict(saved["predictor"])
     try:
         chosen = make_predictor(predictor.pop("name"), predictor)
