@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from tiny_models import FAMILIES, TEXTS, tiny_classifier, tiny_decoder
+from unfooled.defences.base import evaluating
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.models.attention_dropout import set_attention_dropout
@@ -53,6 +54,23 @@ def test_hidden_dropout_stays() -> None:
     rates = [one.p for one in classifier.module.modules() if isinstance(one, nn.Dropout)]
     assert sorted(set(rates)) == [0.0, 0.2]
     assert rates.count(0.0) == classifier.depth
+
+
+def test_training_steps_in_bfloat16_take_the_attention_that_is_quickly_differentiated() -> None:
+    classifier = tiny_classifier("bert")
+    batch = classifier.batch(classifier.encode(TEXTS))
+    fused: list[bool] = []
+    classifier.module.register_forward_hook(lambda *_: fused.append(torch.backends.cuda.flash_sdp_enabled()))
+    for bf16 in (False, True):
+        classifier.bf16 = bf16
+        classifier.module.train()
+        classifier.forward(batch)
+        with evaluating(classifier):
+            classifier.gradient(batch)
+        classifier.module.eval()
+        classifier.gradient(batch)  # predictions run in several threads: nothing is switched for them
+    assert fused == [True, True, True, False, False, True]
+    assert torch.backends.cuda.flash_sdp_enabled()
 
 
 def test_an_encoder_that_keeps_it_elsewhere_is_refused() -> None:

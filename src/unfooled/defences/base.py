@@ -7,12 +7,12 @@ A defence is a frozen dataclass in a file of its own and one line in the registr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
 
 from unfooled.defences.session import Session, Training
-from unfooled.models import Batch, Encoded, Model
+from unfooled.models import Batch, Encoded, Model, TextModel
 from unfooled.predictors import Predictor
 
 
@@ -61,7 +61,9 @@ def evaluating(model: Model) -> Iterator[None]:
     """No dropout inside, in a step of training."""
     training = model.module.training
     model.module.eval()
+    attention = model.trained_attention() if isinstance(model, TextModel) else nullcontext()
     try:
-        yield
+        with attention:
+            yield
     finally:
         model.module.train(training)
