@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from unfooled.defences.session import Session, Training
-from unfooled.models import Batch, Encoded, Model, TextModel
+from unfooled.models import Batch, Encoded, Model
 from unfooled.predictors import Predictor
 
 
@@ -61,7 +61,7 @@ def evaluating(model: Model) -> Iterator[None]:
     """No dropout inside, in a step of training."""
     training = model.module.training
     model.module.eval()
-    attention = model.trained_attention() if isinstance(model, TextModel) else nullcontext()
+    attention = getattr(model, "trained_attention", nullcontext)()  # models of texts have it
     try:
         with attention:
             yield
