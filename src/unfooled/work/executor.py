@@ -87,8 +87,8 @@ def make_executor(workers: int | None = None, ray: str | None = None) -> Executo
 
 
 def fair_share(count: int, workers: int) -> int:
-    """How many inputs a worker may take ahead, so that at the end none waits long for another."""
-    return max(1, count // (8 * workers))
+    """How many inputs a worker may take ahead: enough to fill its batches, so few that none waits at the end."""
+    return max(1, count // (4 * workers))
 
 
 def cores() -> int:
