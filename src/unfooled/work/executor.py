@@ -87,7 +87,7 @@ def make_executor(workers: int | None = None, ray: str | None = None) -> Executo
 
 
 def fair_share(count: int, workers: int) -> int:
-    """How many inputs a worker may take ahead: enough to fill its batches, so few that none waits at the end."""
+    """How many inputs a worker may take ahead: enough for full batches, so few that none waits at the end."""
     return max(1, count // (4 * workers))
 
 
