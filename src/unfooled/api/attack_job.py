@@ -17,7 +17,7 @@ from unfooled.records.attack_report import AttackReport
 from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
 from unfooled.records.result import reuse
-from unfooled.records.shapes import AttackShape
+from unfooled.records.result_shapes import AttackShape
 from unfooled.storage.journal import Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece

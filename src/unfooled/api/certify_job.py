@@ -18,7 +18,7 @@ from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.certificate_summary import certificate_summary
 from unfooled.records.result import reuse
-from unfooled.records.shapes import CertificatesShape
+from unfooled.records.result_shapes import CertificatesShape
 from unfooled.storage.journal import Journal, Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
 from unfooled.work.executor import Piece

@@ -27,7 +27,7 @@ from unfooled.defences import MadeExample, MadeExamples, Preparation, preparatio
 from unfooled.errors import UsageError, UserError
 from unfooled.files import TRAIN_AGAIN, JsonObject, read_json, writable, write_json
 from unfooled.records.attack_report import AttackReport
-from unfooled.records.shapes import MadeShape, MarkerShape
+from unfooled.records.run_shapes import MadeShape, MarkerShape
 from unfooled.storage.config import TrainConfig
 from unfooled.storage.journal import fingerprint
 from unfooled.training.data import AnyTaskData

@@ -16,6 +16,7 @@ from unfooled.api.same_model import check_weights, of_another_model
 from unfooled.errors import UsageError, UserError
 from unfooled.files import MEASURE_AGAIN, JsonMapping, in_shape, read_json, read_yaml
 from unfooled.hub.fingerprint import weights_of_folder
+from unfooled.records.benchmark_shapes import BenchmarkShape, PlanShape
 from unfooled.records.evidence import (
     Attack,
     Benchmark,
@@ -25,7 +26,7 @@ from unfooled.records.evidence import (
     NamedResult,
     with_distinct_names,
 )
-from unfooled.records.shapes import BenchmarkShape, PlanShape, RepeatShape, StatesShape
+from unfooled.records.result_shapes import RepeatShape, StatesShape
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 

@@ -14,8 +14,9 @@ from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
+from unfooled.records.benchmark_shapes import CellMetrics
 from unfooled.records.metric import clean_score
-from unfooled.records.shapes import AttackShape, CellMetrics, CertificatesShape, RepeatShape
+from unfooled.records.result_shapes import AttackShape, CertificatesShape, RepeatShape
 from unfooled.statistics.spread import spread
 from unfooled.untrusted import csv_text
 
