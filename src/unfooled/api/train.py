@@ -28,7 +28,7 @@ from unfooled.errors import UsageError
 from unfooled.files import read_yaml, writable, write_json, write_text
 from unfooled.predictors import Classifier
 from unfooled.storage.card import model_card
-from unfooled.storage.config import TrainConfig, make_config
+from unfooled.storage.config import TrainConfig, conditions_of, make_config
 from unfooled.storage.locks import alone
 from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
@@ -217,6 +217,5 @@ def _changed(folder: Path, config: TrainConfig) -> list[str]:
     saved = folder / "config.yaml"
     if not saved.exists():
         return []
-    before = read_yaml(saved)
-    now = config.conditions()
-    return sorted(name for name in now if before.get(name) != now[name])
+    before, now = conditions_of(read_yaml(saved)), config.conditions()
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))

@@ -16,6 +16,7 @@ from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, read_yaml, write_json
 from unfooled.records.benchmark_shapes import StateShape
+from unfooled.storage.config import conditions_of
 from unfooled.storage.questions import differences
 
 FORMAT = 1
@@ -142,9 +143,10 @@ def _read(out: Path) -> JsonObject:
 
 def _other_training(cell: Cell) -> list[str]:
     """What a run that no state knows has otherwise; the folder it starts from may be spelled differently."""
-    before, now = read_yaml(cell.run / "config.yaml"), cell.config.conditions()
-    names = [name for name in now if name != "encoder" or not cell.needs]
-    found = [f"{name}: {before.get(name)} → {now[name]}" for name in names if before.get(name) != now[name]]
+    before, now = conditions_of(read_yaml(cell.run / "config.yaml")), cell.config.conditions()
+    if cell.needs:
+        del before["encoder"], now["encoder"]
+    found = list(differences(before, now))
     return [f"{cell.name} ({', '.join(found)})"] if found else []
 
 

@@ -123,13 +123,18 @@ class TrainConfig:
 
     def conditions(self) -> dict[str, Any]:
         """What the trained weights depend on: not how often they are saved, nor who makes the copies."""
-        without = ("checkpoint_every", "data_workers")
-        return {name: value for name, value in self.to_dict().items() if name not in without}
+        return conditions_of(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
         labels = None if self.labels is None else list(self.labels)
         return values | {"labels": labels, "augment": list(self.augment)}
+
+
+def conditions_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions in a saved configuration. ``augment`` came later and is left out where it is empty."""
+    without = ("checkpoint_every", "data_workers", *([] if values.get("augment") else ["augment"]))
+    return {name: value for name, value in values.items() if name not in without}
 
 
 def make_config(values: Mapping[str, Any]) -> TrainConfig:
