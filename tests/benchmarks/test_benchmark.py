@@ -339,6 +339,7 @@ def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
         (lambda p: p["attacks"][0].update(limit=9), r"reviews-standard-s0/attacks/swap \(limit: 8 → 9\)"),
         (lambda p: p["defences"][1]["settings"].update(sigma=0.3), r"s0 \(settings.sigma: None → 0.3\)"),
         (lambda p: p["train"].update(epochs=2), r"epochs: 1.0 → 2.0"),
+        (lambda p: p["attacks"][0].update(predictor={"votes": 3}), "predictor.votes: None → 3"),
         (lambda p: p["certificates"][0].update(alpha=0.01), "alpha: 0.001 → 0.01"),
         (lambda p: p["defences"][1].pop("attack_predictor"), "predictor.output: mean-logit → None"),
     ],
@@ -416,6 +417,7 @@ def test_run_that_was_deleted_is_made_again(
     [
         (lambda p: p["defences"][1]["settings"].update(noise_layers=[7]), "reviews-rsmi-s0: .*7"),
         (lambda p: p["defences"][1]["attack_predictor"].update(outptu="x"), "swap: .*Did you mean 'output'"),
+        (lambda p: p["attacks"][0].update(predictor={"outptu": 1}), "swap: .*outptu"),
         (lambda p: p["certificates"][0].update(threat="l2"), "certificates/l2: .*after blocks"),
         (lambda p: p["tasks"][0].update(data="missing.csv"), r"reviews-standard-s0: .*missing\.csv"),
         (lambda p: p["tasks"][0].update(text_column="txt"), "reviews-standard-s0: .*txt"),

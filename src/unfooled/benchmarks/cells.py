@@ -84,7 +84,7 @@ def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
         for attack in plan.attacks:
             for cell, model in models:
                 if model.of in (attack.only or ()):
-                    predictor = {**model.plan.predictor, **model.plan.attack_predictor}
+                    predictor = {**model.plan.predictor, **model.plan.attack_predictor, **attack.predictor}
                     yield _of_model(cell, "attack", attack, predictor)
         for certificate in plan.certificates:
             for cell, model in models:

@@ -67,6 +67,7 @@ class AttackPlan:
     )
     settings: dict[str, Any] = setting(dict, "Settings of the recipe")
     limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
+    predictor: dict[str, Any] = setting(dict, "Changes of the model's predictor for this attack")
     tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")
 
     def __post_init__(self) -> None:
