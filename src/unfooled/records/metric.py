@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from unfooled.files import TRAIN_AGAIN, in_shape
+from unfooled.records import squad_score
 from unfooled.registry import Registry
 
 Truth = Hashable
-"""What a right answer is: a class for classification."""
+"""What a right answer is: a class for classification, the texts of all right answers for a question."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ def exact(answer: Truth, truth: Truth) -> float:
 
 
 ACCURACY = Metric("accuracy", exact)
-METRICS: Registry[Metric] = Registry("metric", (ACCURACY,), needs=("score",))
+F1 = Metric("f1", squad_score.f1)
+EXACT_MATCH = Metric("exact_match", squad_score.exact_match)
+METRICS: Registry[Metric] = Registry("metric", (ACCURACY, F1, EXACT_MATCH), needs=("score",))
 
 
 @dataclass(frozen=True)
