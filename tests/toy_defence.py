@@ -35,6 +35,10 @@ class Toy:
     added: int = setting(20, "Examples that are added in an epoch", at_least=0)
     passes: int = setting(1, "Backward passes per step (K)", at_least=1)
 
+    @property
+    def own_passes(self) -> bool:
+        return self.passes > 1
+
     def resolved(self, model: Model) -> Toy:
         return self
 

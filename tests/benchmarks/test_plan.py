@@ -321,6 +321,15 @@ def test_published_figures_of_bat_have_the_signs_of_the_paper(name: str, data: s
     assert not rises("BAT-Triplet", "synonym") and not rises("BAT-Triplet", "antonym")
 
 
+@pytest.mark.parametrize("name", ["paper-bat", "paper-bat-mrpc"])
+def test_the_models_that_bat_is_compared_with_start_from_one_plain_model(name: str) -> None:
+    plan = read_plan(preset=name, variables={"mrpc": "x"} if name.endswith("mrpc") else {})
+    base, *compared = plan.defences
+    assert base.defence == "standard" and base.start_from is None
+    assert {one.start_from for one in compared} == {base.name}
+    assert {one.only for one in plan.attacks} == {tuple(one.name for one in compared)}
+
+
 def test_scale_makes_every_size_smaller_but_never_meaningless() -> None:
     plan = make_plan(
         {

@@ -6,14 +6,20 @@ import json
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 
+import unfooled as uf
 from tiny_models import FAMILIES, tiny_classifier
+from tiny_runs import write_encoder
 from tiny_training import ANTONYMS, FULL, TASK, begin, data_of, loss_of, with_copies
+from toy_defence import Toy
+from unfooled.data import TaskData
 from unfooled.data.task import Task
-from unfooled.defences import Pass, Session, TrainingExample, make_defence
+from unfooled.defences import DEFENCES, Pass, Session, Step, TrainingExample, check_data, make_defence
 from unfooled.defences.bat_copies import Copies, changing_labels
 from unfooled.errors import UsageError, UserError
 from unfooled.models import Batch, TextModel
@@ -144,18 +150,74 @@ def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, ta
 @pytest.mark.parametrize(("task", "told"), [(TOPICS, "says that the opposite"), (OWN, "nothing says")])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_task_without_antonyms_is_refused_with_what_to_set(name: str, task: Task, told: str) -> None:
+    rows = rows_of(task, "a film", "a good film")
     with pytest.raises(UsageError, match=rf"{told}.*--set obstinate_labels='\[{', '.join(task.labels)}\]'"):
-        make_defence(name).check_task(task)  # type: ignore[attr-defined]
-    make_defence(name, {"obstinate_labels": [task.labels[1]]}).check_task(task)  # type: ignore[attr-defined]
+        check_data(make_defence(name), rows)
+    check_data(
+        make_defence(name, {"obstinate_labels": [task.labels[1]]}), rows_of(task, "a film", "a good film")
+    )
     with pytest.raises(UsageError, match=r"has no label 'good'\. Its labels: "):
-        make_defence(name, {"obstinate_labels": ["good"]}).check_task(task)  # type: ignore[attr-defined]
+        check_data(make_defence(name, {"obstinate_labels": ["good"]}), rows)
 
 
-def test_texts_without_any_antonym_are_refused(classifier: TextModel, table: str) -> None:
-    with pytest.raises(
-        UserError, match=r"no antonym of any word in the training examples \(labels bad, good"
-    ):
-        copies_of(classifier, table, batch_of(classifier, ["das kleine Haus"]))
+def test_texts_without_any_antonym_are_refused() -> None:
+    for defence in (make_defence("bat-triplet"), make_defence("infobert+bat-triplet")):
+        with pytest.raises(
+            UserError, match=r"no antonym of any word in the training examples \(labels bad, good"
+        ):
+            check_data(defence, rows_of(TASK, "das kleine Haus"))
+        check_data(defence, rows_of(TASK, "das kleine Haus", "a good film"))
+    neutral = {"text": ["a good film"], "text_pair": ["a film"], "label": [1]}
+    with pytest.raises(UserError, match=r"\(labels entailment, contradiction\)"):
+        check_data(make_defence("bat-pairwise"), splits_of(NLI, neutral))
+    second = {"text": ["a film"], "text_pair": ["a good film"], "label": [0]}
+    check_data(make_defence("bat-pairwise"), splits_of(NLI, second))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("defence", "settings", "told"),
+    [
+        ("bat-triplet", {"obstinate_labels": ["bad", "good"]}, "no antonym of any word"),
+        ("bat-triplet", {}, "nothing says for which labels"),
+        ("freelb+toy", {"passes": 2}, "freelb and toy each make the passes"),
+        ("safer+rsmi+bat-pairwise", {}, "each bring a predictor"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_there_is_a_folder(
+    defence: str,
+    settings: dict[str, Any],
+    told: str,
+    tmp_path: Path,
+    table: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(DEFENCES, "toy", Toy)
+    rows = "".join(f"das kleine Haus {number},{'good' if number % 2 else 'bad'}\n" for number in range(40))
+    (tmp_path / "rows.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
+    if defence == "bat-triplet":
+        settings = settings | {"table": table}
+    with pytest.raises(UserError, match=told):
+        uf.train(
+            tmp_path / "run",
+            data=str(tmp_path / "rows.csv"),
+            encoder=str(write_encoder(tmp_path / "encoder")),
+            defence=defence,
+            settings=settings,
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def rows_of(task: Task, *texts: str) -> TaskData:
+    """Data whose training rows are these texts, with the labels in turn."""
+    return splits_of(
+        task, {"text": list(texts), "label": [place % len(task.labels) for place in range(len(texts))]}
+    )
+
+
+def splits_of(task: Task, columns: dict[str, list[Any]]) -> TaskData:
+    rows = Dataset.from_dict(columns)
+    return TaskData(task, rows, rows, rows)
 
 
 def cosine_distance(a: torch.Tensor, b: torch.Tensor) -> float:
@@ -214,6 +276,20 @@ def test_the_losses_are_those_of_the_paper(classifier: TextModel, table: str) ->
     assert losses.plain and losses.task.item() == pytest.approx(plain.item(), rel=1e-5)
 
 
+def test_the_weight_of_the_terms_rises_from_nothing(classifier: TextModel, table: str) -> None:
+    batch = batch_of(classifier, TEXTS)
+    for name in NAMES:
+        session = begin(make_defence(name, {"table": table, "warmup": 0.4}), classifier, data_of(batch))
+        seen = session.look(batch, [session])
+        shares = [0.0, 0.1, 0.4, 0.9]
+        first, early, *late = (
+            session.terms(seen, with_copies(session, batch, Step(done=share))) for share in shares
+        )
+        assert first is None and early is not None and late[0].item() > 0.1
+        assert early.item() == pytest.approx(0.25 * late[0].item(), rel=1e-5)
+        assert late[1].item() == late[0].item()
+
+
 def test_the_hinge_stops_at_the_margin(classifier: TextModel, table: str) -> None:
     own = {"table": table, "margin": 0.0}
     batch = batch_of(classifier, ["a long life", "an old life"])
@@ -232,10 +308,12 @@ def test_a_batch_without_copies_is_plain_training(name: str, classifier: TextMod
     assert found.total.isfinite()
 
 
+@pytest.mark.parametrize("precision", ["float32", pytest.param("bf16", marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", NAMES)
-def test_fickle_copies_come_near_and_obstinate_ones_go_away(name: str, table: str) -> None:
+def test_fickle_copies_come_near_and_obstinate_ones_go_away(name: str, precision: str, table: str) -> None:
     torch.manual_seed(0)
     classifier = tiny_classifier("bert", labels=2, num_hidden_layers=2)
+    classifier.bf16 = precision == "bf16"
     batch = batch_of(classifier, ["a good film", "a cold story", "a long night"] * 4, labels=[0, 1, 0] * 4)
     session = begin(make_defence(name, {"table": table}).resolved(classifier), classifier, data_of(batch))
 
@@ -249,9 +327,12 @@ def test_fickle_copies_come_near_and_obstinate_ones_go_away(name: str, table: st
     before = distances()
     optimizer = torch.optim.AdamW(classifier.module.parameters(), lr=2e-3)
     for epoch in range(25):
-        loss = session.loss(batch, with_copies(session, batch, FULL, epoch)).total
+        with classifier.autocast():  # around the whole pass, as the trainer has it
+            losses = session.loss(batch, with_copies(session, batch, FULL, epoch))
+        assert losses.extra is not None and losses.total.isfinite()
         optimizer.zero_grad()
-        loss.backward()
+        losses.total.backward()
+        assert all(w.grad is None or w.grad.isfinite().all() for w in classifier.module.parameters())
         optimizer.step()
     after = distances()
     assert after[1] > before[1] + 0.2, "obstinate copies went away"

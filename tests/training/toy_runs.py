@@ -24,7 +24,9 @@ import torch
 import toy_defence
 import unfooled as uf
 from tiny_attacks import Swap
+from tiny_training import ANTONYMS
 from unfooled.attacks import RECIPES
+from unfooled.defences import bat_copies
 from unfooled.training.trainer import SessionTrainer
 
 
@@ -33,6 +35,11 @@ def digest(trainer: SessionTrainer) -> str:
     for name, value in sorted(trainer._trained.state_dict().items()):
         found.update(name.encode() + value.cpu().numpy().tobytes())
     return found.hexdigest()
+
+
+def told(copy: Any) -> Any:
+    """What the data loader made of an example: a number of the toy's, or the texts of copies."""
+    return [one and " ".join(one.texts) for one in copy] if isinstance(copy, tuple) else copy
 
 
 def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
@@ -56,7 +63,8 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
             return training_step(self, model, inputs, number)
         log["done"].append(self._planned(self.state.global_step) / self._total)
         seen = [" ".join(self._data.now.encoded[number].texts) for number in inputs["drawn"].numbers]
-        log["drawn"].setdefault(str(self._epoch), []).extend(inputs["drawn"].copies.get("toy", ()))
+        drawn = log["drawn"].setdefault(str(self._epoch), [])
+        drawn += [told(made) for own in inputs["drawn"].copies.values() for made in own]
         log["seen"].setdefault(str(self._epoch), []).extend(seen)
         return training_step(self, model, inputs, number)
 
@@ -106,6 +114,7 @@ def main() -> None:
         importlib.import_module(name)  # once, before the forks
     torch.set_num_threads(1)
     toy_defence.register()
+    bat_copies.antonyms = lambda word: ANTONYMS.get(word, ())  # WordNet takes seconds to open
     RECIPES["swap"] = Swap
     for job in json.loads(sys.argv[1]):
         port, children = free_port(), []

@@ -11,12 +11,10 @@ from unfooled.benchmarks.plan import CertificatePlan
 from unfooled.errors import UserError
 
 if TYPE_CHECKING:
-    from unfooled.data.task import Task
     from unfooled.models import Model
     from unfooled.predictors import Classifier
+    from unfooled.training.data import AnyTaskData
 
-ImageSize = tuple[int, int, int] | None
-"""Of the images of a task; None for texts."""
 Encoders = dict[tuple[object, ...], "Model"]
 """Opened models, by encoder, layers, labels and length."""
 
@@ -29,19 +27,16 @@ def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     by_name = {cell.name: cell for cell in cells}
     busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}
     models = {(c.task, c.defence): c for c in reversed(cells) if c.kind == "train"}
-    tasks: dict[str, tuple[Task, ImageSize]] = {}
+    tasks: dict[str, AnyTaskData] = {}
     loaded: Encoders = {}
     for key in [key for key in reversed(models) if key in busy]:
         cell = models[key]
         with _named(cell):
             device_and_bf16(cell.config.device, cell.config.precision)
             if cell.task not in tasks:
-                if has_images(cell.config):
-                    images = load_image_task(cell.config)
-                    tasks[cell.task] = images.task, images.shape
-                else:
-                    tasks[cell.task] = load_data(cell.config).task, None
-            classifier = _untrained(cell, _root(cell, by_name), *tasks[cell.task], loaded)
+                read = load_image_task if has_images(cell.config) else load_data
+                tasks[cell.task] = read(cell.config)
+            classifier = _untrained(cell, _root(cell, by_name), tasks[cell.task], loaded)
         for other in cells:
             if (other.task, other.defence, other.seed) == (*key, cell.seed) and other.name in waiting:
                 with _named(other):
@@ -55,23 +50,27 @@ def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
     return cell
 
 
-def _untrained(cell: Cell, root: Cell, task: Task, shape: ImageSize, loaded: Encoders) -> Classifier:
+def _untrained(cell: Cell, root: Cell, data: AnyTaskData, loaded: Encoders) -> Classifier:
     """The classifier as it will be, before training."""
-    from unfooled.defences import make_defence, settings_of
+    from unfooled.data import TaskData
+    from unfooled.defences import check_data, make_defence, settings_of
     from unfooled.models import new_image_model, open_encoder
     from unfooled.predictors import Classifier
 
+    task = data.task
     layers = cell.config.layers or root.config.layers
     length = cell.config.max_length or task.max_length
     opened = (root.config.encoder, layers, task.labels, length)
-    if shape is not None:
-        loaded[opened] = new_image_model(str(root.config.encoder), shape, len(task.labels))
+    if not isinstance(data, TaskData):
+        loaded[opened] = new_image_model(str(root.config.encoder), data.shape, len(task.labels))
     elif opened not in loaded:
         loaded.clear()  # one encoder in memory at a time
         encoder = str(root.config.encoder)
         loaded[opened] = open_encoder(encoder, task.labels, max_length=length, layers=layers)
     model = loaded[opened]
     defence = make_defence(cell.config.defence, cell.config.settings).resolved(model)
+    if isinstance(data, TaskData):
+        check_data(defence, data)
     return Classifier(
         model,
         defence.predictor(model),

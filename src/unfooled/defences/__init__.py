@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from unfooled.data.task import Task
+from unfooled.data import TaskData
 from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
 from unfooled.defences.alum import Alum
@@ -80,11 +80,11 @@ def make_defence(name: str, settings: Mapping[str, object] | None = None) -> Def
     return parts[0] if len(parts) == 1 else Combination(tuple(parts))
 
 
-def check_task(defence: Defence, task: Task) -> None:
-    """Refuse a task that the defence, or a part of it, cannot serve: one with a ``check_task`` knows."""
+def check_data(defence: Defence, data: TaskData) -> None:
+    """Refuse data that a defence cannot be trained on; it, or a part of it, knows (``check_data``)."""
     for part in defence.parts if isinstance(defence, Combination) else (defence,):
-        if hasattr(part, "check_task"):
-            part.check_task(task)
+        if hasattr(part, "check_data"):
+            part.check_data(data)
 
 
 def settings_of(defence: Defence) -> JsonObject:
@@ -152,7 +152,7 @@ __all__ = [
     "Training",
     "TrainingData",
     "TrainingExample",
-    "check_task",
+    "check_data",
     "deployed_for",
     "make_defence",
     "preparations",

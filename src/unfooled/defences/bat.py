@@ -10,7 +10,9 @@ inputs (the last layer's ``[CLS]`` before the pooler):
 Each mean is over the examples that have the copy; a missing copy removes its part of the triplet, as in the
 released code. x comes from the forward pass of plain fine-tuning; all copies go through one more.
 
-Deviations. Antonyms need not have the part of speech that their word has in the text; stop words have none.
+Deviations. The weight of the terms rises over the first half of training (``warmup``): the paper has the full
+weight from the first step, with which the shipped encoder hardly learns. Antonyms need not have the part of
+speech that their word has in the text; stop words have none.
 """
 
 from __future__ import annotations
@@ -23,8 +25,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unfooled.data.task import Task
-from unfooled.defences.bat_copies import Copies, MakeCopies, antonyms_in, changing_labels
+from unfooled.data import TaskData
+from unfooled.defences.bat_copies import (
+    Copies,
+    MakeCopies,
+    antonyms_in,
+    changing_labels,
+    words_with_antonyms,
+)
+from unfooled.defences.scale import risen
 from unfooled.defences.session import Pass, Session, Step, Training, TrainingData
 from unfooled.errors import UserError
 from unfooled.models import Encoded, Model, as_text
@@ -59,13 +68,28 @@ class Bat(SubstitutionSets):
         None, "Labels that an antonym changes; those that the task declares if not given"
     )
 
+    warmup: float = setting(
+        0.5, "Share of training over which the weight of the terms rises from nothing", at_least=0, at_most=1
+    )
+
     def resolved(self: B, model: Model) -> B:
         as_text(model)  # other models are refused
         self.substitutes()  # made or read now, so that a bad table is refused early
         return self
 
-    def check_task(self, task: Task) -> None:
-        changing_labels(task, self.obstinate_labels)
+    def check_data(self, data: TaskData) -> None:
+        task, rows = data.task, data.train
+        changing = changing_labels(task, self.obstinate_labels)
+        columns = [rows[name] for name in ("text", "text_pair") if name in rows.column_names]
+        examples = zip(rows["label"], *columns, strict=True)
+        texts = (text for label, *own in examples if label in changing for text in own)
+        if next(words_with_antonyms(texts), None) is None:
+            names = ", ".join(task.labels[label] for label in sorted(changing))
+            raise UserError(
+                f"{self.name} found no antonym of any word in the training examples (labels {names}). Its "
+                "antonyms are those of the English WordNet: train on English texts, on more of them, or "
+                "choose another defence."
+            )
 
     def begin(self, training: Training) -> BatSession:
         return BatSession(training, self)
@@ -126,13 +150,6 @@ class BatSession(Session[Bat]):
         self._changing = changing_labels(training.task, defence.obstinate_labels)
         self._read = training.data
         self._antonyms = antonyms_in(training.data, self._changing)
-        if len(training.data) and not self._antonyms:
-            names = ", ".join(training.task.labels[label] for label in sorted(self._changing))
-            raise UserError(
-                f"{defence.name} found no antonym of any word in the training examples (labels {names}). Its "
-                "antonyms are those of the English WordNet: train on English texts, on more of them, or "
-                "choose another defence."
-            )
 
     def copies(self, epoch: int, data: TrainingData) -> MakeCopies:
         if data is not self._read:  # another part of a combination changed the texts
@@ -148,8 +165,9 @@ class BatSession(Session[Bat]):
         )
 
     def terms(self, seen: Pass, step: Step) -> Tensor | None:
-        distances = self._distances(seen, self.copied(step))
-        return None if distances is None else self.defence.contrast(distances)
+        weight = risen(step, self.defence.warmup)
+        distances = self._distances(seen, self.copied(step)) if weight else None
+        return None if distances is None else weight * self.defence.contrast(distances)
 
     def _distances(self, seen: Pass, copies: Sequence[Copies]) -> Distances | None:
         """Of the rows of a pass; None if none of them has a copy."""

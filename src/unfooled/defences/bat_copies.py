@@ -9,7 +9,7 @@ of the example). Words that the model does not read any more, past its length, a
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,15 +89,21 @@ class MakeCopies:
 
 
 def antonyms_in(data: TrainingData, changing: frozenset[int]) -> dict[str, Sequence[str]]:
-    """The antonyms of all words of examples with these labels; stop words have none, as in the attack."""
-    words = {
-        word.lower()
-        for item, label in zip(as_texts(data.encoded), data.labels, strict=True)
-        if label in changing
-        for text in item.texts
-        for word in WORD.findall(text)
-    }
-    return {word: found for word in sorted(words) if not is_stop_word(word) and (found := antonyms(word))}
+    """The antonyms of all words of examples with these labels."""
+    examples = zip(as_texts(data.encoded), data.labels, strict=True)
+    texts = (text for item, label in examples if label in changing for text in item.texts)
+    return dict(sorted(words_with_antonyms(texts)))
+
+
+def words_with_antonyms(texts: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Each lower-case word with its antonyms, once; stop words have none, as in the attack."""
+    seen = set()
+    for text in texts:
+        for word in WORD.findall(text.lower()):
+            if word not in seen:
+                seen.add(word)
+                if not is_stop_word(word) and (found := antonyms(word)):
+                    yield word, found
 
 
 def changing_labels(task: Task, given: Sequence[str] | None) -> frozenset[int]:

@@ -37,6 +37,7 @@ class Combination:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise UsageError(f"The defence {self.name} names {twice[0]} twice. Name each part once.")
+        _one_leads(self.name, [part.name for part in self.parts if getattr(part, "own_passes", False)])
         own = [part for part in self.parts if part.deployed_as != Plain.name]
         if len(own) > 1:
             told = " and ".join(f"{part.name} ({part.deployed_as})" for part in own)
@@ -89,11 +90,7 @@ class CombinedSession(Session[Combination]):
         self.parts = parts = {part.name: part.begin(training) for part in defence.parts}
         self.modules = {name: nn.ModuleDict(part.modules) for name, part in parts.items() if part.modules}
         several = [name for name, part in parts.items() if part.overrides("backward")]
-        if len(several) > 1:
-            raise UsageError(
-                f"The defence {defence.name} cannot be trained: {' and '.join(several)} each make the passes "
-                "of a training step. Name one of them."
-            )
+        _one_leads(defence.name, several)
         others = [part for name, part in parts.items() if name not in several]
         self._leading = parts[several[0]] if several else None
         self._own = [part for part in others if part.overrides("loss")]
@@ -155,6 +152,15 @@ class CombinedSession(Session[Combination]):
 
     def warnings(self) -> list[str]:
         return [told for part in self.parts.values() for told in part.warnings()]
+
+
+def _one_leads(name: str, several: Sequence[str]) -> None:
+    """Refuse more than one part that makes the passes of a step."""
+    if len(several) > 1:
+        raise UsageError(
+            f"The defence {name} cannot be trained: {' and '.join(several)} each make the passes of a "
+            "training step. Name one of them."
+        )
 
 
 def settings_of_parts(

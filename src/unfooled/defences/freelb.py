@@ -43,6 +43,7 @@ class FreeLB:
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
     deployed_as: ClassVar[str] = "plain"
+    own_passes: ClassVar[bool] = True
 
     steps: int = setting(2, "Passes per training step (K); K − 1 ascents", at_least=1, at_most=MOST_PASSES)
     step_size: float | None = setting(

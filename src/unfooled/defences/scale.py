@@ -49,5 +49,5 @@ def fitted(model: Model, setting: str, value: float | None, share: float) -> flo
 
 
 def risen(step: Step, warmup: float) -> float:
-    """How much of the noise is on, 0 to 1: it rises evenly over the first ``warmup`` of training."""
+    """How much of the noise (or a term) is on, 0 to 1: it rises evenly over the first ``warmup``."""
     return min(1.0, step.done / warmup) if warmup else 1.0

@@ -21,13 +21,14 @@ from accelerate import PartialState
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+from unfooled.data import TaskData
 from unfooled.data.images.image_files import read_image
 from unfooled.defences import (
     Defence,
     MadeExamples,
     Training,
     TrainingData,
-    check_task,
+    check_data,
     make_defence,
     settings_of,
 )
@@ -69,7 +70,8 @@ def prepare(config: TrainConfig) -> Prepared:
     splits, model = (_images if has_images(config) else _texts)(config)
     task = splits.task
     defence = defence.resolved(model)
-    check_task(defence, task)
+    if isinstance(splits, TaskData):
+        check_data(defence, splits)
     classifier = Classifier(
         model,
         defence.predictor(model),
