@@ -41,7 +41,7 @@ DEFENCES: dict[str, dict[str, Any]] = {
     "noise-augment": {"sigma": 0.3, "kind": "laplace"},
     "stability": {"sigma": 0.25},
     "static-mask": {"sigma": 0.25},
-    "ars": {"sigma": 0.25, "channels": 4, "learn_sigma_1": True},
+    "ars": {"sigma": 0.25, "channels": 4, "shrink": 2, "learn_sigma_1": True, "mask_lr": 3e-3},
 }
 
 
@@ -200,7 +200,14 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         "defence": "ars",
         "augment": ["crop"],
     }
-    given["settings"] = {"channels": 2, "levels": 1, "sigma": 0.1}
+    given["settings"] = {
+        "channels": 2,
+        "levels": 1,
+        "sigma": 0.1,
+        "mask_lr": 1e-3,
+        "mask_schedule": "step:0.5:1",
+    }
+    given["schedule"] = "cosine"
     process = start(
         [sys.executable, "-c", f"{KILL_AT_STEP_7}\nuf.train('killed', **{given!r})"], cwd=tmp_path
     )

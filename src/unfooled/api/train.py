@@ -59,6 +59,7 @@ def train(
     batch_size: int | None = None,
     max_length: int | None = None,
     warmup: float = 0.06,
+    schedule: str = "linear",
     weight_decay: float = 0.01,
     clip: float = 1.0,
     patience: int = 0,

@@ -127,6 +127,10 @@ class Figure:
     racc: float | None = setting(None, "Accuracy under attack, percent", at_least=0, at_most=100)
     asr: float | None = setting(None, "Attack success rate, percent", at_least=0, at_most=100)
     avgq: float | None = setting(None, "Queries per attacked input", at_least=0)
+    certificate: str | None = setting(None, "Certificate of the plan")
+    radius: float | None = setting(None, "Radius at which accuracy is certified", at_least=0)
+    bound: str | None = setting(None, "Bound that it is certified by; the first one if not given")
+    certified: float | None = setting(None, "Accuracy certified there, percent", at_least=0, at_most=100)
     note: str | None = setting(None, "What should be known about it")
 
 
@@ -247,8 +251,9 @@ def scaled(plan: Plan, scale: float) -> Plan:
 
 
 def _sizes(plan: Plan, task: TaskPlan) -> dict[str, int]:
-    """Texts of each split of a task, all of them."""
-    from unfooled.training.data import load_data
+    """Inputs of each split of a task, all of them."""
+    from unfooled.training.data import has_images, load_data, load_image_task
 
     config = plan.config(task, plan.defences[0], plan.seeds[0])
-    return load_data(replace(config, limit=None, limit_dev=None, limit_test=None)).sizes()
+    whole = replace(config, limit=None, limit_dev=None, limit_test=None)
+    return (load_image_task(whole) if has_images(whole) else load_data(whole)).sizes()

@@ -12,11 +12,13 @@ from typing import Any
 
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.grid import shown
+from unfooled.benchmarks.plan import Published
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
 from unfooled.records.benchmark_shapes import CellMetrics
 from unfooled.records.metric import clean_score
 from unfooled.records.result_shapes import AttackShape, CertificatesShape, RepeatShape
+from unfooled.reports.certified import certified_at
 from unfooled.statistics.spread import spread
 from unfooled.untrusted import csv_text
 
@@ -26,7 +28,9 @@ _RATES = ("sacc", "racc", "racc_verified", "asr", "asr_verified")
 _CERTIFIED = ("certified_accuracy", "abstention", "asked")
 
 
-def tabulate(cells: Sequence[Cell], records: Mapping[str, JsonMapping]) -> list[JsonObject]:
+def tabulate(
+    cells: Sequence[Cell], records: Mapping[str, JsonMapping], published: Published | None = None
+) -> list[JsonObject]:
     """A row per task and model in the order of the plan, made of the cells that are done."""
     rows: dict[tuple[str, str], JsonObject] = {}
     found: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
@@ -46,6 +50,9 @@ def tabulate(cells: Sequence[Cell], records: Mapping[str, JsonMapping]) -> list[
                 row["attacks"][what] = _attack(results)
             elif kind == "certify":
                 row["certificates"][what] = _certificate(results)
+                done = [one for one in cells if (one.task, one.defence, one.what) == (*key, what)]
+                done = [one for one in done if records[one.name]["status"] == "done"]
+                row["certificates"][what]["beside"] = _beside(done, published)
             else:
                 row["repeated"] = _repeated(results)
     return list(rows.values())
@@ -83,6 +90,42 @@ def _certificate(results: Sequence[Any]) -> JsonObject:
         "inputs": summaries[0]["inputs"] - summaries[0]["counts"]["refused"],
         **{name: _measured(summaries, name) for name in (*_CERTIFIED, "average_radius", "samples")},
     }
+
+
+def _beside(cells: Sequence[Cell], published: Published | None) -> list[JsonObject]:
+    """Published certified accuracies for these cells, each with ours at the same radius, by the same bound.
+
+    A bound that was not computed here is left out: then ours is that of the certificate.
+    """
+    from unfooled.api.certify_job import read_certificates
+
+    figures = [
+        one
+        for one in (published.figures if published else ())
+        if cells
+        and one.certified is not None
+        and (one.task, one.defence, one.certificate) == (cells[0].task, cells[0].defence, cells[0].what)
+    ]
+    if not figures:
+        return []
+    reports = [read_certificates(cell.result.parent) for cell in cells]
+    found = []
+    for one in figures:
+        bound = one.bound if one.bound in reports[0].summary["by_bound"] else None
+        ours = [certified_at(report, one.radius or 0.0, bound) for report in reports]
+        known = [own for own in ours if own["value"] is not None]
+        found.append(
+            {
+                "model": one.model,
+                "radius": one.radius or 0.0,
+                "bound": bound,
+                "published": one.certified,
+                "ours": _over([own["value"] for own in known], [own["interval"] for own in known])
+                if known
+                else None,
+            }
+        )
+    return found
 
 
 def _repeated(results: Sequence[Any]) -> JsonObject:

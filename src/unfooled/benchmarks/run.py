@@ -159,7 +159,7 @@ def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> Ben
         "seeds": list(state.plan.seeds),
         "counts": state.counts,
         "cells": list(state.records.values()),
-        "rows": tabulate(cells, state.records),
+        "rows": tabulate(cells, state.records, state.plan.published),
         "ranking": rank(cells, state.records)["rows"] if any(cell.grid for cell in cells) else None,
         "published": state.plan.to_dict().get("published"),
         "report": path,

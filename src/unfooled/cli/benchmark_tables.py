@@ -23,6 +23,7 @@ def attack_table(result: JsonMapping) -> Table:
         if (clean := row["clean"]) is not None:
             figures = [clean["accuracy"], None, None, None, None]
             lines += _lines((row["task"], row["defence"], "none"), figures, None, clean)
+            lines += _published(result, row["task"], {None}, {row["defence"]})
     for task in dict.fromkeys(row["task"] for row in result["rows"]):
         rows = [row for row in result["rows"] if row["task"] == task]
         for attack in dict.fromkeys(name for row in rows for name in row["attacks"]):
@@ -47,7 +48,18 @@ def certificate_table(result: JsonMapping) -> Table:
             cells = [*(_value(one, 3) for one in figures), radius, _value(found["samples"], 0)]
             lines.append(("", [row["task"], row["defence"], name + asked, *cells, str(found["inputs"])]))
             lines += _intervals(figures, after=3)
+            lines += _certified_beside(row, name, found)
     return _table(("task", "model", "certificate"), heads, lines)
+
+
+def _certified_beside(row: JsonMapping, name: str, found: JsonMapping) -> Iterator[Line]:
+    """The paper's certified accuracies, each below ours at the same radius."""
+    for one in found["beside"]:
+        by = f" by {one['bound']}" if one["bound"] else ""
+        at = f"{name} ≥ {one['radius']:g}{by}"
+        yield "", [row["task"], row["defence"], at, _value(one["ours"], 3), *[""] * 5]
+        theirs = [_share(one["published"]), *[""] * 5]
+        yield "dim", [row["task"], f"published: {one['model']}", at, *theirs]
 
 
 def repeat_table(result: JsonMapping) -> Table:
@@ -121,13 +133,17 @@ def _intervals(figures: Sequence[Any], *, after: int) -> list[Line]:
     return [("dim", ["", "", "", *found, *[""] * after])] if any(found) else []
 
 
-def _published(result: JsonMapping, task: str, recipes: set[str], defences: set[str]) -> Iterator[Line]:
-    """The paper's figures for this task and attack, in our unit."""
+def _published(
+    result: JsonMapping, task: str, recipes: set[str | None], defences: set[str]
+) -> Iterator[Line]:
+    """The paper's figures for this task and attack (None: without one), in our unit."""
     for figure in (result["published"] or {"figures": ()})["figures"]:
+        if figure.get("certificate") is not None:
+            continue  # stands beside the certificates
         if figure["task"] == task and figure.get("attack") in recipes and figure.get("defence") in defences:
             sacc, racc, asr = (_share(figure.get(name)) for name in ("sacc", "racc", "asr"))
             queries = "" if figure.get("avgq") is None else f"{figure['avgq']:.0f}"
-            names = [task, f"published: {figure['model']}", figure["attack"]]
+            names = [task, f"published: {figure['model']}", figure.get("attack") or "none"]
             yield "dim", [*names, sacc, racc, "", asr, "", queries, "", ""]
 
 

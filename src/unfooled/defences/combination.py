@@ -20,7 +20,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from unfooled.defences.base import Defence
-from unfooled.defences.session import CopyMaker, Losses, Session, Step, Training, TrainingData, total
+from unfooled.defences.session import CopyMaker, Losses, OwnRate, Session, Step, Training, TrainingData, total
 from unfooled.errors import UsageError
 from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
@@ -139,6 +139,9 @@ class CombinedSession(Session[Combination]):
     def copy_makers(self, epoch: int, data: TrainingData) -> dict[str, CopyMaker]:
         made = [part.copy_makers(epoch, data) for part in self.parts.values()]
         return {name: maker for own in made for name, maker in own.items()}
+
+    def own_rates(self) -> list[OwnRate]:
+        return [one for part in self.parts.values() for one in part.own_rates()]
 
     def state_dict(self) -> dict[str, Any]:
         return {name: part.state_dict() for name, part in self.parts.items()}

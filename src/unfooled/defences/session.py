@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from unfooled.data.task import Task
 from unfooled.defences.preparation import MadeExamples
 from unfooled.files import JsonObject
+from unfooled.hub.schedules import Schedule
 from unfooled.models import EncodedInput, Forward, Model, mix
 
 D = TypeVar("D")
@@ -84,6 +85,15 @@ class Training:
     def generator(self, *key: int) -> torch.Generator:
         """Random numbers that depend on the seed and ``key`` (an epoch, an example) and on nothing else."""
         return torch.Generator().manual_seed(mix(self.seed, *key))
+
+
+@dataclass(frozen=True)
+class OwnRate:
+    """A module that is trained with a peak learning rate, and perhaps a schedule, of its own."""
+
+    module: nn.Module
+    lr: float
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)
@@ -242,6 +252,10 @@ class Session(Generic[D]):
     def copied(self, step: Step) -> Sequence[Any]:
         """What the copy maker of this session made of each row of the step's batch."""
         return step.copies[cast(Any, self.defence).name]
+
+    def own_rates(self) -> Sequence[OwnRate]:
+        """Modules, of the model's or of its own, that are trained with other learning rates than the rest."""
+        return ()
 
     def state_dict(self) -> dict[str, object]:
         """What else a checkpoint must hold: tensors, numbers, text, and lists and dictionaries of them.

@@ -102,6 +102,8 @@ class ImageModel(TensorModel):
             raise UsageError(f"shape must be (channels, height, width), got {tuple(shape)}.")
         self.bf16 = False
         module = Networks(network)
+        if described is not None:  # a network of ours
+            _channels_last(module)
         super().__init__(module, shape, device=device, batch_size=batch_size)
         self.described = described
         self.bf16 = bf16
@@ -211,6 +213,7 @@ class ImageModel(TensorModel):
         """A new mask network of this kind; one that is there already, made alike, stays."""
         made = make_mask(name, settings, self.shape)
         if self.module.mask is None or self.module.mask.describe() != made.describe():
+            _channels_last(made)
             self.module.mask = made.to(self.device)
             self.evaluating()
 
@@ -262,6 +265,11 @@ def as_image(model: Model) -> ImageModel:
     if not isinstance(model, ImageModel):
         raise UsageError(f"This needs a model of images, and {type(model).__name__} is none.")
     return model
+
+
+def _channels_last(module: nn.Module) -> None:
+    """Put the weights in the layout in which convolutions take half the time."""
+    module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
 def _size(shape: Sequence[int]) -> str:

@@ -82,6 +82,10 @@ class _FigureMore(TypedDict, total=False):
     racc: float | None
     asr: float | None
     avgq: float | None
+    certificate: str | None
+    radius: float | None
+    bound: str | None
+    certified: float | None
     note: str | None
 
 

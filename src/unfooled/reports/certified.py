@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED
+from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
 from unfooled.statistics.intervals import rate
 
@@ -88,7 +89,7 @@ RIGHT = {"all": "right and certified", "some": "right (if that is known) and cer
 """What certified answers are called, by :func:`truth_known`."""
 
 
-def certified_at(found: Certified, radius: float, bound: str | None = None) -> JsonObject:
+def certified_at(found: Certified | CertificateReport, radius: float, bound: str | None = None) -> JsonObject:
     """Answers that are right (where the truth is known) and certified at ``radius`` or more, of all."""
     answered = [one for one in found.certificates if one.status != "refused"]
     labelled = bool(found.summary["labelled"])

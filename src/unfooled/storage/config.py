@@ -9,6 +9,7 @@ from typing import Any
 
 from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
+from unfooled.hub.schedules import make_schedule
 from unfooled.settings import LARGEST_SEED, MOST_AT_ONCE, MOST_WORKERS, build, setting
 
 AUGMENTATIONS = ("crop", "flip")
@@ -67,6 +68,11 @@ class TrainConfig:
     warmup: float = setting(
         0.06, "Share of the steps over which the learning rate rises", at_least=0, at_most=1
     )
+    schedule: str = setting(
+        "linear",
+        "How the learning rate goes on: linear (to 0), cosine (to 0), constant, or step:0.1:30 "
+        "(times 0.1 every 30 epochs)",
+    )
     weight_decay: float = setting(0.01, "AdamW weight decay", at_least=0)
     clip: float = setting(1.0, "Gradient norm limit", at_least=0)
     patience: int = setting(
@@ -109,6 +115,7 @@ class TrainConfig:
         check_precision(self.precision)
         if unknown := [one for one in self.augment if one not in AUGMENTATIONS]:
             raise UsageError(f"--augment {unknown[0]}: there are {' and '.join(AUGMENTATIONS)}.")
+        make_schedule(self.schedule)
         _ = self.checkpoints
 
     @property
@@ -132,8 +139,10 @@ class TrainConfig:
 
 
 def conditions_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions in a saved configuration. ``augment`` came later and is left out where it is empty."""
-    without = ("checkpoint_every", "data_workers", *([] if values.get("augment") else ["augment"]))
+    """The conditions in a saved configuration. Settings that came later are left out at their default."""
+    later = {"augment": [], "schedule": "linear"}
+    same = [name for name, default in later.items() if values.get(name, default) == default]
+    without = ("checkpoint_every", "data_workers", *same)
     return {name: value for name, value in values.items() if name not in without}
 
 

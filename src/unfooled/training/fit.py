@@ -35,6 +35,7 @@ from unfooled.defences import (
 from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
+from unfooled.hub.schedules import make_schedule
 from unfooled.models import Model, as_text, new_image_model, open_encoder
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
@@ -152,6 +153,7 @@ def fit(
         session,
         metric=splits.task.metric,
         dev_score=dev_score,
+        schedule=make_schedule(config.schedule),
         args=arguments,
         processing_class=getattr(model, "tokenizer", None),
         eval_dataset=EpochData(dev),

@@ -22,6 +22,9 @@ class ImageTaskData:
     dropped: Mapping[str, int] = field(default_factory=dict)
     rows: Mapping[str, ImageRows] = field(default_factory=dict, repr=False)
 
+    def sizes(self) -> dict[str, int]:
+        return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}
+
 
 def load_image_data(
     source: str,

@@ -3,7 +3,8 @@
 The optimiser, the checkpoints and distributed training see one module, :class:`Trained`: the model and the
 session's own modules. Every pass that is differentiated is called through it, so that gradients are averaged
 over processes whatever the method computes. Epochs may differ in length (``Session.on_epoch``): the learning
-rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. The epoch that is
+rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. Modules for which
+the session names a learning rate (``Session.own_rates``) are trained with it. The epoch that is
 kept is the one with the best dev score *as deployed*.
 
 Checkpoints are written at the end of epochs, and within one as often as asked. A training that goes on from
@@ -27,6 +28,7 @@ from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import ExportableState
 
 from unfooled.defences import Session, Step
+from unfooled.hub.schedules import Schedule
 from unfooled.models import mix
 from unfooled.training.checkpoints import checkpoint_path, keep_only, writing
 from unfooled.training.epoch_data import EpochData, EpochOrder, loader, seeded
@@ -58,9 +60,16 @@ class SessionTrainer(Trainer):
     """Trains the model of a session with its steps."""
 
     def __init__(
-        self, session: Session, *, metric: str, dev_score: Callable[[], float], **kwargs: Any
+        self,
+        session: Session,
+        *,
+        metric: str,
+        dev_score: Callable[[], float],
+        schedule: Schedule,
+        **kwargs: Any,
     ) -> None:
         self._session = session
+        self._schedule = schedule
         self._metric, self._dev_score = metric, dev_score
         self._original = session.training.data
         self._data = EpochData(self._original)
@@ -117,10 +126,34 @@ class SessionTrainer(Trainer):
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
         scheduler: Any = super().create_scheduler(num_training_steps, optimizer)
-        scheduler.lr_lambdas = [
-            lambda number, rate=rate: rate(self._planned(number)) for rate in scheduler.lr_lambdas
-        ]
+        warmup = self.args.get_warmup_steps(num_training_steps)
+
+        def rate(number: int, schedule: Schedule) -> float:
+            planned = self._planned(number)
+            if planned < warmup:
+                return planned / warmup
+            done = (planned - warmup) / max(1, num_training_steps - warmup)
+            return schedule(done, planned / self._per_epoch)
+
+        chosen = [one.schedule or self._schedule for one in self._session.own_rates() for _ in range(2)]
+        shared = [self._schedule] * (len(scheduler.lr_lambdas) - len(chosen))
+        scheduler.lr_lambdas = [lambda number, own=own: rate(number, own) for own in [*shared, *chosen]]
         return scheduler
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """The modules with a learning rate of their own come last, two groups each: with decay, without."""
+        if self.optimizer is not None:
+            return super().create_optimizer(model)
+        optimizer = super().create_optimizer(model)
+        shared = list(optimizer.param_groups)
+        for one in self._session.own_rates():
+            own = {id(weight) for weight in one.module.parameters()}
+            for group in shared:
+                moved = [weight for weight in group["params"] if id(weight) in own]
+                group["params"] = [weight for weight in group["params"] if id(weight) not in own]
+                settings = {name: value for name, value in group.items() if name != "params"}
+                optimizer.add_param_group({**settings, "params": moved, "lr": one.lr})
+        return optimizer
 
     def get_train_dataloader(self) -> Any:
         workers = self.args.dataloader_num_workers if self._session.makes_copies() else 0

@@ -35,6 +35,7 @@ class UNet:
     )
     levels: int = setting(4, "Levels; the size is halved between them", at_least=1, at_most=8)
     dropout: float = setting(0.3, "Channels left out in training", at_least=0, at_most=0.95)
+    shrink: int = setting(1, "Average blocks of so many pixels in square first", at_least=1, at_most=16)
     learned_share: bool = setting(False, "Learn which share of the noise budget the first query gets")
 
     def network(self, shape: tuple[int, ...]) -> nn.Module:
@@ -100,6 +101,8 @@ class _UNet(nn.Module):
     def __init__(self, shape: tuple[int, ...], settings: UNet) -> None:
         super().__init__()
         channels, *size = shape
+        self.shrink = settings.shrink
+        size = [-(-one // self.shrink) for one in size]
         levels = settings.levels
         while levels > 1 and min(size) // 2 ** (levels - 1) < 4:
             levels -= 1
@@ -119,6 +122,8 @@ class _UNet(nn.Module):
 
     def forward(self, look: Tensor) -> Tensor:
         kept, features = [], look
+        if self.shrink > 1:
+            features = F.avg_pool2d(look, self.shrink, ceil_mode=True)
         for number, part in enumerate(self.down):
             features = part(features if not number else F.max_pool2d(features, 2, ceil_mode=True))
             kept.append(features)
@@ -126,7 +131,9 @@ class _UNet(nn.Module):
             features = F.interpolate(features, size=beside.shape[2:], mode="nearest")
             features = part(torch.cat([beside, features], dim=1))
         found: Tensor = self.out(features)
-        return found
+        if self.shrink > 1:
+            found = F.interpolate(found, scale_factor=float(self.shrink), mode="nearest")
+        return found[:, :, : look.shape[2], : look.shape[3]]
 
 
 def _convolutions(before: int, width: int, dropout: float) -> nn.Module:

@@ -1,0 +1,55 @@
+"""Benchmarks on images: scaled, certified, with published certified accuracies beside ours."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from unfooled.benchmarks.run import benchmark
+from unfooled.cli.benchmark_tables import attack_table, certificate_table
+
+pytest.importorskip("sklearn")
+PLAN: dict[str, Any] = {
+    "name": "digits",
+    "train": {"encoder": "small-cnn:width=4", "epochs": 1, "batch_size": 64, "device": "cpu"},
+    "tasks": [{"name": "places", "task": "background(digits, size=12, places=2)"}],
+    "defences": [{"name": "stn", "defence": "stability", "settings": {"sigma": 0.1}}],
+    "certificates": [{"threat": "l2", "limit": 500, "n": 5000, "bounds": ["gaussian", "renyi"]}],
+    "published": {
+        "source": "a paper",
+        "figures": [
+            {"task": "places", "model": "STN", "defence": "stn", "sacc": 98.9},
+            {
+                "task": "places",
+                "model": "STN",
+                "defence": "stn",
+                "certificate": "l2",
+                "radius": 0.01,
+                "bound": "renyi",
+                "certified": 69.0,
+            },
+        ],
+    },
+}
+
+
+@pytest.mark.full
+def test_published_certified_accuracy_stands_below_ours_at_the_same_radius(tmp_path: Path) -> None:
+    result = benchmark(PLAN, tmp_path / "out", scale=0.001)
+    assert result["counts"]["done"] == 2, result["cells"]
+    (row,) = result["rows"]
+    assert row["clean"]["inputs"] == 50  # what --scale leaves of the test images
+    (beside,) = row["certificates"]["l2"]["beside"]
+    assert (beside["radius"], beside["bound"], beside["published"]) == (0.01, "renyi", 69.0)
+    assert 0 <= beside["ours"]["mean"] <= row["certificates"]["l2"]["certified_accuracy"]["mean"]
+    text = io.StringIO()
+    console = Console(file=text, width=200)
+    for table in (attack_table(result), certificate_table(result)):
+        console.print(table)
+    shown = text.getvalue()
+    assert "published: STN" in shown and "0.989" in shown and "0.690" in shown
+    assert "l2 ≥ 0.01 by renyi" in shown
