@@ -31,7 +31,7 @@ from unfooled.predictors import Ars, StaticMaskVote
 from unfooled.predictors.smoothing.masked_pixels import Level, averaged_queries, masked_query
 from unfooled.settings import MOST_VOTES, setting
 
-Self = TypeVar("Self", bound="MaskedDefence")
+Masked = TypeVar("Masked", bound="MaskedDefence")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MaskedDefence:
     def predictor(self, model: Model) -> StaticMaskVote | Ars:
         raise NotImplementedError
 
-    def resolved(self: Self, model: Model) -> Self:
+    def resolved(self: Masked, model: Model) -> Masked:
         as_image(model).attach_mask(*self.mask())
         result = replace(self, sigma=default_sigma(model) if self.sigma is None else self.sigma)
         result.predictor(model).check(model)
@@ -143,10 +143,7 @@ class ArsDefence(MaskedDefence):
         return Ars(sigma=self.sigma, sigma_1=self.sigma_1, votes=self.votes)
 
 
-M = TypeVar("M", bound=MaskedDefence)
-
-
-class MaskedSession(Session[M]):
+class MaskedSession(Session[Masked]):
     """A classifier and a mask, each with its learning rate."""
 
     def own_rates(self) -> list[OwnRate]:
