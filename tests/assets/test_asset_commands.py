@@ -69,3 +69,10 @@ def test_verify_exits_1_and_the_named_remedy_works() -> None:
 def test_verify_fails_for_a_named_asset_that_is_not_there() -> None:
     assert "not downloaded" in run("verify", "tiny", code=1)
     assert json.loads(run("verify", "--json")) == {"ok": True, "assets": []}
+
+
+def test_licences_say_who_states_them_and_where_the_asset_comes_from() -> None:
+    (row,) = json.loads(run("licences", "--json"))["assets"]
+    assert (row["name"], row["licence"], row["stated_by"]) == ("tiny", "CC0-1.0", "its makers")
+    assert "package index" in row["sources"][0]
+    assert "its makers" in run("licences")

@@ -16,6 +16,7 @@ ENTRY = """
 [tiny]
 description = "d"
 licence = "l"
+licence_from = "f"
 files = [{{ path = "{path}", size = 1, sha256 = "{sha256}" }}]
 [[tiny.sources]]
 kind = "{kind}"
@@ -61,7 +62,7 @@ def test_every_shipped_asset_says_what_it_is_and_under_which_licence() -> None:
     for name in assets.names():
         asset = assets.describe(name)
         assert asset.description
-        assert asset.licence
+        assert asset.licence and asset.licence_from
         assert asset.size > 0
 
 

@@ -45,7 +45,7 @@ def in_parts(folder: Path, content: dict[str, bytes] = CONTENT) -> Asset:
         "parts", "tiny", "1.0", "model.zip", len(data), sha256(data), root="model/", parts=tuple(parts)
     )
     files = tuple(File(name, len(data), sha256(data), name) for name, data in content.items())
-    return Asset("tiny", "two small files", "CC0-1.0", files, (source,))
+    return Asset("tiny", "two small files", "CC0-1.0", "its makers", files, (source,))
 
 
 def changed(asset: Asset, number: int, **changes: object) -> Asset:
@@ -160,6 +160,7 @@ ENTRY = """
 [tiny]
 description = "d"
 licence = "l"
+licence_from = "f"
 files = [{{ path = "a", size = 1, sha256 = "{sha}" }}]
 [[tiny.sources]]
 kind = "{kind}"

@@ -68,7 +68,7 @@ def pinned(archive: Path, content: dict[str, bytes] = CONTENT, **changes: str) -
     } | changes
     source = Source(filename=archive.name, size=len(data), **fields)  # type: ignore[arg-type]
     files = tuple(File(name, len(data), sha256(data), name) for name, data in content.items())
-    return Asset("tiny", "two small files", "CC0-1.0", files, (source,))
+    return Asset("tiny", "two small files", "CC0-1.0", "its makers", files, (source,))
 
 
 def manifest_of(asset: Asset) -> Manifest:

@@ -104,6 +104,8 @@ class Asset:
     name: str
     description: str
     licence: str
+    licence_from: str
+    """Who says so, and what the package around it says where that is something else."""
     files: tuple[File, ...] = field(repr=False)
     sources: tuple[Source, ...] = field(repr=False)
 
@@ -188,7 +190,7 @@ def _asset(name: str, table: dict[str, Any]) -> Asset:
         pinned = _is_pinned(source) and all(map(_is_pinned, source.parts))
         if source.kind != "hub" and not pinned:
             raise ValueError(f"{name}: source {source.project} needs filename, size and SHA-256")
-    return Asset(name, table["description"], table["licence"], files, sources)
+    return Asset(name, table["description"], table["licence"], table["licence_from"], files, sources)
 
 
 def _source(entry: dict[str, Any]) -> Source:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from unfooled.cli.completion import asset_names
 from unfooled.cli.console import JsonOption, err, out, print_json
 
 app = typer.Typer(
@@ -14,7 +15,12 @@ app = typer.Typer(
 )
 
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME]...", help="Names as `unfooled assets list` shows them.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME]...",
+        help="Names as `unfooled assets list` shows them.",
+        autocompletion=asset_names,
+    ),
 ]
 
 
@@ -50,6 +56,33 @@ def list_assets(json: JsonOption = False) -> None:
         table.add_row(asset.name, readable(asset.size), here, asset.licence, asset.description)
     out.print(table)
     err.print(f"Cache: {assets.cache_dir()}", soft_wrap=True)
+
+
+@app.command()
+def licences(json: JsonOption = False) -> None:
+    """List the licence of every asset, who states it, and which archives it comes from."""
+    from unfooled import assets
+
+    known = [assets.describe(name) for name in assets.names()]
+    if json:
+        rows = [
+            {
+                "name": asset.name,
+                "licence": asset.licence,
+                "stated_by": asset.licence_from,
+                "sources": [str(source) for source in asset.sources],
+            }
+            for asset in known
+        ]
+        print_json({"assets": rows})
+        return
+    from rich.table import Table
+
+    table = Table("name", "licence", "stated by", "comes from", box=None, header_style="bold", pad_edge=False)
+    for asset in known:
+        sources = "; ".join(str(source) for source in asset.sources)
+        table.add_row(asset.name, asset.licence, asset.licence_from, sources)
+    out.print(table)
 
 
 @app.command()
@@ -98,7 +131,9 @@ def verify(names: NamesArgument = None, json: JsonOption = False) -> None:
 
 @app.command()
 def path(
-    name: Annotated[str, typer.Argument(help="A name as `unfooled assets list` shows it.")],
+    name: Annotated[
+        str, typer.Argument(help="A name as `unfooled assets list` shows it.", autocompletion=asset_names)
+    ],
     json: JsonOption = False,
 ) -> None:
     """Print the folder of one asset, fetching it first if it is not cached."""

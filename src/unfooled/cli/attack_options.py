@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from unfooled.cli import completion
+
 Victim = Annotated[
     str | None,
     typer.Argument(
@@ -20,6 +22,7 @@ Recipe = Annotated[
     typer.Option(
         help="Attack (default: textfooler). Several: a,b or --recipe a --recipe b; or all. See --list.",
         show_default=False,
+        autocompletion=completion.recipes,
     ),
 ]
 RecipeSettings = Annotated[
@@ -31,10 +34,13 @@ PredictorSet = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the attack and of the victim's noise.")]
 InFlight = Annotated[int, typer.Option(help="Examples attacked side by side; changes speed and memory only.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.", autocompletion=completion.devices)]
 Precision = Annotated[
     str,
-    typer.Option(help="Of the search in a run: float32, bf16 or auto. Successes are confirmed in float32."),
+    typer.Option(
+        help="Of the search in a run: float32, bf16 or auto. Successes are confirmed in float32.",
+        autocompletion=completion.precisions,
+    ),
 ]
 Out = Annotated[
     Path | None,

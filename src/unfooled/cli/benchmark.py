@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unfooled.cli import options
+from unfooled.cli import completion, options
 from unfooled.cli.console import JsonOption, command_line, err, print_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ def benchmark(
     plan: Annotated[
         Path | None, typer.Argument(metavar="[PLAN.yaml]", help="The plan.", show_default=False)
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="A plan that comes with unfooled: see --list.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="A plan that comes with unfooled: see --list.", autocompletion=completion.presets),
+    ] = None,
     out_: Annotated[
         Path | None, typer.Option("--out", help="Folder for everything (default: runs/NAME of the plan).")
     ] = None,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from unfooled.cli import completion
+
 Model = Annotated[
     str,
     typer.Argument(
@@ -34,6 +36,7 @@ Threat = Annotated[
         help="Tampering to certify against: l2, l1, linf, each-word (embeddings), synonyms, words or edits "
         "(default: the first one that the run's defence trains for, else l2).",
         show_default=False,
+        autocompletion=completion.threats,
     ),
 ]
 Bound = Annotated[

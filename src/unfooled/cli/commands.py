@@ -23,6 +23,7 @@ from unfooled.cli import (
     benchmark,
     certify,
     demo,
+    doctor,
     predict,
     repeat,
     report,
@@ -44,18 +45,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train.train)
-app.command()(predict.predict)
-app.command()(attack.attack)
-app.command()(certify.certify)
-app.command()(report.report)
-app.command()(demo.demo)
-app.command()(sweep.sweep)
-app.command()(benchmark.benchmark)
-app.command()(repeat.repeat)
-app.command()(represent.represent)
-app.command()(verify.verify)
-app.add_typer(assets.app, name="assets")
+_PANELS = {
+    "Start here": (demo.demo, doctor.doctor),
+    "One model": (train.train, predict.predict, attack.attack, certify.certify, report.report),
+    "Many models": (benchmark.benchmark, sweep.sweep),
+    "A closer look": (repeat.repeat, represent.represent, verify.verify),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+app.add_typer(assets.app, name="assets", rich_help_panel="A closer look")
 
 
 INTERRUPTED = 130

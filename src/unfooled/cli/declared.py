@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from unfooled.cli import completion
 from unfooled.settings import number_text
 
 Command = Callable[..., None]
@@ -89,7 +90,16 @@ def _option(field: Field[Any], kind: Any, commas: bool) -> Any:
     name = "--" + field.name.replace("_", "-")
     if kind is bool:
         name += "" if field.default is False else f"/--no-{name[2:]}"
-    return typer.Option(name, help=_help(field, kind, commas), show_default=False)
+    return typer.Option(
+        name, help=_help(field, kind, commas), show_default=False, autocompletion=_offered(field, kind)
+    )
+
+
+def _offered(field: Field[Any], kind: Any) -> completion.Completion | None:
+    """What the shell offers for the option after Tab."""
+    if typing.get_origin(kind) is Literal:
+        return completion.one_of(*map(str, typing.get_args(kind)))
+    return completion.OF_SETTINGS.get(field.name)
 
 
 def _typed(kind: Any, commas: bool) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unfooled.cli import completion
 from unfooled.cli.declared import Options
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
@@ -52,7 +53,8 @@ DryRun = Annotated[
 PredictorName = Annotated[
     str | None,
     typer.Option(
-        help="Another predictor than the run's: plain, two-step, vote, sequential, random-mask, safer, …"
+        help="Another predictor than the run's: plain, two-step, vote, sequential, random-mask, safer, …",
+        autocompletion=completion.predictors,
     ),
 ]
 PredictorSettings = Annotated[
