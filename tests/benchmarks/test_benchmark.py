@@ -76,6 +76,25 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ran
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"attacks": [{"recipe": "antonym", "inputs": {"task": "spam"}}]},
+            "reviews-standard-s0/attacks/antonym: The recipe antonym changes the meaning",
+        ),
+        ({"defences": ["bat-triplet"], "attacks": []}, "reviews-bat-triplet-s0: bat trains on antonyms"),
+    ],
+)
+def test_changes_of_meaning_that_change_no_label_are_refused_before_anything_is_trained(
+    change: dict[str, Any], told: str, plan: dict[str, Any], tmp_path: Path
+) -> None:
+    only = {key: plan[key] for key in ("name", "train", "tasks")}
+    with pytest.raises(UsageError, match=told):
+        benchmark(only | {"defences": ["standard"]} | change, tmp_path / "own")
+    assert not (tmp_path / "own" / "runs").exists()
+
+
 @pytest.mark.full
 def test_every_cell_leaves_its_file_where_the_run_keeps_it(finished: Path) -> None:
     for name in (STANDARD, RSMI):

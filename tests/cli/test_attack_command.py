@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +22,9 @@ from unfooled.attacks import RECIPES
 from unfooled.cli import attack_show
 from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
+from unfooled.data import Task
+from unfooled.data.named import TASKS
+from unfooled.data.rows import Rows, Splits
 from unfooled.records.outcome import Outcome
 from unfooled.words.document import Change
 
@@ -133,6 +136,31 @@ def test_all_leaves_out_what_needs_more_than_answers(
     names = [one["recipe"]["name"] for one in json.loads(captured.out)["attacks"]]
     assert names == ["swap", "stubborn"]
     assert "Left out: peek needs the victim's gradients" in " ".join(captured.err.split())
+
+
+def test_where_the_meaning_decides_no_label_obstinate_recipes_are_refused_or_left_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topics = Task(
+        "topics",
+        "",
+        "single",
+        ("down", "up"),
+        max_length=16,
+        meaning_decides=False,
+        asset=folder,
+        read=lambda _: Splits(Rows([f"a fine film {n}" for n in range(40)], [0, 1] * 20, list(range(40)))),
+    )
+    monkeypatch.setitem(TASKS, "topics", topics)
+    monkeypatch.setattr(RECIPES, "_own", {name: RECIPES[name] for name in ("swap", "stubborn")})
+    of_topics = [*BASE[:4], "--task", "topics", "--no-validity", "--limit", 4]
+    assert command(monkeypatch, *of_topics, "--recipe", "stubborn") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "the task topics says that the opposite meaning keeps its label" in told
+    assert command(monkeypatch, *of_topics, "--recipe", "all", "--json") == 0
+    assert "Left out: The recipe stubborn changes the meaning" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setitem(TASKS, "topics", replace(topics, meaning_decides=None))
+    assert command(monkeypatch, *of_topics, "--recipe", "stubborn") == 0
 
 
 def test_list_shows_every_recipe_with_its_paper_and_settings(

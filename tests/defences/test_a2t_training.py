@@ -16,10 +16,12 @@ from unfooled.attacks import RECIPES, Example, Limits, make_recipe, run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.defences import Training, TrainingData, make_defence
 from unfooled.defences.a2t_training import A2TSession, A2TTraining
+from unfooled.defences.adversarial import attack_counts, counts_in_words
 from unfooled.errors import UsageError, UserError
 from unfooled.lexicon.tagger import Tag
 from unfooled.models import TextModel
 from unfooled.predictors import Classifier, Plain
+from unfooled.records.outcome import Outcome
 from unfooled.words.document import Document
 
 pytestmark = pytest.mark.usefixtures("swap_recipe")
@@ -86,8 +88,11 @@ def test_exactly_the_successes_are_appended_with_the_label_of_their_original(
         "epochs": {
             "2": {
                 "sampled": len(TEXTS),
+                "misclassified": 2,
+                "unchangeable": 0,
                 "attacked": len(TEXTS) - 2,
                 "errors": 0,
+                "successes": len(expected),
                 "appended": len(expected),
             }
         }
@@ -167,10 +172,23 @@ def test_nothing_found_is_told_and_trains_on(model: TextModel, data: TrainingDat
     one = session(model, wrong)
     assert added(one.on_epoch(1, wrong), wrong) == []
     (told,) = one.warnings()
-    assert "swap found no adversarial example in epoch 2 (8 training texts, 0 of them attacked)" in told
+    assert "found no adversarial example in epoch 2 (of 8 training texts 8 already misclassified):" in told
     again = session(model, wrong)
     again.load_state_dict(one.state_dict())
     assert (again.warnings(), again.figures()) == (one.warnings(), one.figures()), "a checkpoint keeps it"
+
+
+def test_texts_of_which_nothing_could_be_tried_do_not_count_as_attacked() -> None:
+    def outcome(status: Any, tried: bool | None = None) -> Outcome:
+        return Outcome(0, status, ("a film",), 0, tried=tried)
+
+    counts = attack_counts(
+        [outcome("failed", True), outcome("failed", False), outcome("not-attackable"), outcome("skipped")]
+    )
+    assert counts_in_words(counts) == (
+        "of 4 training texts 1 attacked, 1 already misclassified, 2 without a word that the recipe may change"
+    )
+    assert counts_in_words({}) == "of 0 training texts none was attacked"
 
 
 def test_an_attack_that_breaks_on_every_text_ends_training_with_its_message(

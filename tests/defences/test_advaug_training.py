@@ -98,12 +98,18 @@ def test_a_named_plain_run_is_attacked_and_nothing_is_shown_as_an_evaluation(
 def test_without_a_plain_run_one_is_trained_and_removed(
     inputs: dict[str, Any], plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    figures = advaug(tmp_path / "run", inputs, sample=8).metrics["defence"]
+    metrics = advaug(tmp_path / "run", inputs, sample=8).metrics
+    figures, took = metrics["defence"], metrics["train"]
     assert figures["plain"] == {
         "run": None,
         "weights": read_json(Path(plain) / "unfooled.json")["weights"],
     }, "the plain model is that of the same configuration"
     assert figures["seconds"]["plain"] > 0
+    assert took["preparation_seconds"] == pytest.approx(sum(figures["seconds"].values()))
+    assert took["seconds"] > took["preparation_seconds"]
+    card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    before = f"{took['preparation_seconds']:.0f} s of them before training"
+    assert f"| training time | {took['seconds']:.0f} s, {before} |" in card
     assert sorted(path.name for path in (tmp_path / "run" / "preparation").iterdir()) == ["advaug"]
     told = capsys.readouterr().err
     assert "a plain model is trained first" in told
@@ -130,7 +136,8 @@ def test_nothing_found_is_a_warning_in_the_records(
     metrics = advaug(tmp_path / "run", inputs, plain=plain).metrics
     assert metrics["defence"]["appended"] == 0
     assert any(
-        "advaug: swap found no adversarial example (32 training texts" in told for told in metrics["warnings"]
+        "advaug: swap found no adversarial example (of 32 training texts" in told
+        for told in metrics["warnings"]
     )
     card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
     assert "found no adversarial example" in card

@@ -30,6 +30,7 @@ from unfooled.attacks import Limits, Recipe, make_recipe
 from unfooled.attacks.parts.constraints import fitted_to
 from unfooled.attacks.tools import Tools, check_access, lexicon_versions
 from unfooled.attacks.victim import Victim
+from unfooled.data import get_task, task_names
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.parsing import quoted
@@ -94,7 +95,7 @@ def attack(
     chosen = fitted_to(tools.similarity, _chosen(recipe))
     which = as_inputs(inputs)
     target = open_target(victim, predictor=predictor, device=device)
-    check_access(target.victim, chosen)
+    check_fits(chosen, target, which)
     found = load_inputs(target.reader, target.run, which, limit=limit, lenient=True)
     if limits.sentence != "either" and found.pairs is None:
         raise UsageError(f"--sentence {limits.sentence} is for pairs; {found.source} has single texts.")
@@ -172,6 +173,22 @@ def attack(
             take=tally.take,
             tell=tell,
             others=kept.reusable,
+        )
+
+
+def check_fits(recipe: Recipe, target: Target, inputs: Inputs) -> None:
+    """Refuse a recipe that needs more of the victim than it shows, or is none for its task."""
+    check_access(target.victim, recipe)
+    check_meaning_decides(recipe, inputs.task or (target.reader.task or {}).get("name"))
+
+
+def check_meaning_decides(recipe: Recipe, task: object) -> None:
+    """Refuse a recipe that changes the meaning on a named task where the meaning does not tell the label."""
+    if recipe.goal == "obstinate" and task in task_names() and get_task(str(task)).meaning_decides is False:
+        raise UsageError(
+            f"The recipe {recipe.name} changes the meaning of a text and expects another answer, but the "
+            f"task {task} says that the opposite meaning keeps its label: an answer that stays is right. "
+            "Choose a recipe with the goal fickle (`unfooled attack --list`)."
         )
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from unfooled.attacks.tools import Tools
 from unfooled.data import TaskData
 from unfooled.data.inputs import Inputs
 from unfooled.defences import MadeExample, MadeExamples, Preparation, preparations
+from unfooled.defences.adversarial import attack_counts
 from unfooled.errors import UsageError, UserError
 from unfooled.files import TRAIN_AGAIN, JsonObject, read_json, writable, write_json
 from unfooled.records.attack_report import AttackReport
@@ -189,14 +189,12 @@ def _attacked(
 
 
 def _about(report: AttackReport, wanted: Preparation, seconds: float | None) -> JsonObject:
-    counts: Counter[str] = Counter(report.summary["counts"])
+    counts = attack_counts(report.outcomes)
     return {
         "recipe": report.about["recipe"],
         "plain": {"run": wanted.plain, "weights": report.about["victim"]["weights"]},
-        "sampled": sum(counts.values()),
-        "attacked": counts["success"] + counts["failed"],
-        "errors": counts["error"],
-        "appended": counts["success"],
+        **counts,
+        "appended": counts["successes"],
         "seconds": {"plain": seconds, "attack": sum(one.seconds for one in report.outcomes)},
     }
 

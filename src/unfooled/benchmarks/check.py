@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from unfooled.benchmarks.cells import Cell
-from unfooled.benchmarks.plan import CertificatePlan
+from unfooled.benchmarks.plan import AttackPlan, CertificatePlan
 from unfooled.errors import UserError
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ def _try(cell: Cell, classifier: Classifier) -> None:
     from unfooled.predictors.override import with_predictor
 
     opened = with_predictor(classifier, cell.predictor)
+    if isinstance(cell.part, AttackPlan):
+        from unfooled.api.attack import check_meaning_decides
+        from unfooled.attacks import make_recipe
+
+        recipe = make_recipe(cell.part.recipe, cell.part.settings)
+        check_meaning_decides(recipe, cell.part.inputs.get("task") or (classifier.task or {}).get("name"))
     if isinstance(cell.part, CertificatePlan):
         from unfooled.certificates.procedure import check_sampling
         from unfooled.certificates.sampling import Sampling

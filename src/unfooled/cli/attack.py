@@ -99,7 +99,7 @@ def attack(
     )
     target = _keeping(target)
     if len(chosen) > 1:
-        chosen = _within_reach(chosen, target, only_these="all" not in wanted)
+        chosen = _within_reach(chosen, target, which, only_these="all" not in wanted)
     how: dict[str, Any] = {"limit": limit, "limits": made_limits, "tools": made_tools, "seed": seed}
     how |= {"device": device, "in_flight": in_flight, "workers": workers, "ray": ray}
 
@@ -158,16 +158,16 @@ def _recipes(wanted: Sequence[str], settings: Mapping[str, object]) -> dict[str,
 
 
 def _within_reach(
-    chosen: dict[str, dict[str, object]], target: Target, *, only_these: bool
+    chosen: dict[str, dict[str, object]], target: Target, inputs: Inputs, *, only_these: bool
 ) -> dict[str, dict[str, object]]:
-    """Without the recipes that need more of this victim than it shows; one that was asked for is refused."""
+    """Without the recipes that do not fit this victim or its task; one that was asked for is refused."""
+    from unfooled.api.attack import check_fits
     from unfooled.attacks import make_recipe
-    from unfooled.attacks.tools import check_access
 
     possible = {}
     for name, settings in chosen.items():
         try:
-            check_access(target.victim, make_recipe(name))
+            check_fits(make_recipe(name), target, inputs)
         except UsageError as error:
             if only_these:
                 raise

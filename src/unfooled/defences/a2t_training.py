@@ -13,7 +13,6 @@ What is attacked is one forward pass, whatever predictor a combination is deploy
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from accelerate.utils import gather_object
 
-from unfooled.defences.adversarial import AgainstRecipe, appended
+from unfooled.defences.adversarial import AgainstRecipe, appended, attack_counts, counts_in_words
 from unfooled.defences.preparation import MadeExample
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.errors import UserError
@@ -82,8 +81,8 @@ class A2TSession(Session[A2TTraining]):
         if epoch < self.defence.clean_epochs:
             return None
         outcomes = list(self._outcomes(epoch, data))
-        counts = Counter(outcome.status for outcome in outcomes)
-        if counts["error"] and counts["error"] == len(outcomes):
+        counts = attack_counts(outcomes)
+        if counts["errors"] and counts["errors"] == len(outcomes):
             raise UserError(f"a2t: the attack broke on every text. The first: {outcomes[0].message}")
         made = [
             MadeExample(outcome.perturbed, data.labels[outcome.row])
@@ -92,12 +91,7 @@ class A2TSession(Session[A2TTraining]):
         ]
         if self.defence.counted == "successes":
             made = made[: self._wanted(data)]
-        self._epochs[str(epoch)] = {
-            "sampled": len(outcomes),
-            "attacked": counts["success"] + counts["failed"],
-            "errors": counts["error"],
-            "appended": len(made),
-        }
+        self._epochs[str(epoch)] = counts | {"appended": len(made)}
         return appended(self.model, data, made)
 
     def _wanted(self, data: TrainingData) -> int:
@@ -185,8 +179,7 @@ class A2TSession(Session[A2TTraining]):
             if counts["sampled"] and not counts["appended"]:
                 found.append(
                     f"a2t: {self.defence.recipe} found no adversarial example in epoch {int(epoch) + 1} "
-                    f"({counts['sampled']:,} training texts, {counts['attacked']:,} of them attacked): it "
-                    "trained on the data as they are. Choose another recipe, a larger share, or looser "
-                    "recipe_settings."
+                    f"({counts_in_words(counts)}): it trained on the data as they are. Choose another "
+                    "recipe, a larger share, or looser recipe_settings."
                 )
         return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.defences.adversarial import AgainstRecipe, appended
+from unfooled.defences.adversarial import AgainstRecipe, appended, counts_in_words
 from unfooled.defences.preparation import MadeExamples, Preparation
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.files import JsonObject
@@ -64,9 +64,7 @@ class AdvAugSession(Session[AdvAug]):
     def warnings(self) -> list[str]:
         if self._made.examples:
             return []
-        told = {"sampled": 0, "attacked": 0, **self._made.about}
         return [
-            f"advaug: {self.defence.recipe} found no adversarial example ({told['sampled']:,} training "
-            f"texts, {told['attacked']:,} of them attacked): this is plain fine-tuning. Choose another "
-            "recipe, a larger sample, or looser recipe_settings."
+            f"advaug: {self.defence.recipe} found no adversarial example ({counts_in_words(self._made.about)}"
+            "): this is plain fine-tuning. Choose another recipe, a larger sample, or looser recipe_settings."
         ]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unfooled.defences.preparation import MadeExample
 from unfooled.defences.session import TrainingData
 from unfooled.errors import UsageError
+from unfooled.files import JsonMapping
 from unfooled.models import Model, as_text
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
-    from unfooled.attacks import Recipe
+    from unfooled.attacks import Outcome, Recipe
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,37 @@ class AgainstRecipe:
         from unfooled.attacks import make_recipe
 
         return make_recipe(self.recipe, self.recipe_settings)
+
+
+def attack_counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """What became of the training texts that an attack was given."""
+    counts: Counter[str] = Counter(
+        "untried" if one.status == "failed" and not one.tried and not one.budget_spent else one.status
+        for one in outcomes
+    )
+    return {
+        "sampled": counts.total(),
+        "misclassified": counts["skipped"],
+        "unchangeable": counts["not-attackable"] + counts["untried"],
+        "attacked": counts["success"] + counts["failed"],
+        "errors": counts["error"],
+        "successes": counts["success"],
+    }
+
+
+def counts_in_words(counts: JsonMapping) -> str:
+    """Why an attack may have found nothing."""
+    parts = [
+        f"{counts[name]:,} {words}"
+        for name, words in (
+            ("attacked", "attacked"),
+            ("misclassified", "already misclassified"),
+            ("unchangeable", "without a word that the recipe may change"),
+            ("errors", "on which it broke"),
+        )
+        if counts.get(name)
+    ]
+    return f"of {counts.get('sampled', 0):,} training texts {', '.join(parts) or 'none was attacked'}"
 
 
 def appended(model: Model, data: TrainingData, examples: Sequence[MadeExample]) -> TrainingData:

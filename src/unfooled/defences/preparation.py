@@ -42,7 +42,12 @@ class MadeExamples:
 
     examples: Sequence[MadeExample] = ()
     about: JsonMapping = field(default_factory=dict)
-    """How it was made, for the records of the run."""
+    """How it was made, for the records of the run; ``seconds``: what each part of it took."""
+
+    @property
+    def seconds(self) -> float:
+        """What it took, all parts together, whenever it was made."""
+        return sum(value for value in self.about.get("seconds", {}).values() if value is not None)
 
 
 @runtime_checkable

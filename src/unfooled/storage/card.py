@@ -30,6 +30,8 @@ def model_card(
     )
     dropped = "; ".join(f"{count:,} {reason}" for reason, count in data["dropped"].items()) or "none"
     given = yaml.safe_dump({k: v for k, v in config.items() if v not in (None, {})}, sort_keys=False)
+    prepared = metrics["train"].get("preparation_seconds")
+    before = f", {prepared:.0f} s of them before training" if prepared else ""
     warnings = "".join(f"\n> **Warning.** {told}\n" for told in metrics.get("warnings", ()))
     return f"""---
 {header}---
@@ -44,7 +46,7 @@ Labels: {", ".join(labels)}.
 | test {test.metric} | {test.value:.4f} (95 % interval {test.low:.4f} to {test.high:.4f}, \
 {metrics["test"]["examples"]} {reads}s) |
 | dev {dev.metric} | {dev.value:.4f} ({metrics["dev"]["examples"]} {reads}s) |
-| training time | {metrics["train"]["seconds"]:.0f} s |
+| training time | {metrics["train"]["seconds"]:.0f} s{before} |
 
 Rows: {data["train"]:,} train, {data["dev"]:,} dev, {data["test"]:,} test; no {reads} of one is in another\
 {", case and spacing aside" if of_text else ""}. Left out: {dropped}. {kept}

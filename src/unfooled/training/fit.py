@@ -176,11 +176,13 @@ def fit(
         bar.close()
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
     seconds = time.perf_counter() - started
+    before = sum(one.seconds for one in made.values())
     measured = _evaluate(classifier, dev, config.seed)
     warnings = (hurried, collapsed(measured), *session.warnings())
     return {
         "train": {
-            "seconds": seconds,
+            "seconds": before + seconds,
+            "preparation_seconds": before,
             "loss": result.training_loss,
             "examples": len(splits.train),
             "steps": trainer.state.global_step,
