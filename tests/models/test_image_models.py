@@ -103,7 +103,7 @@ def test_noise_is_in_pixel_units() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 28, 28), (3, 5, 7), (1, 48, 48)])
 def test_masks_have_the_size_of_the_image(shape: tuple[int, int, int]) -> None:
-    for name, settings in (("unet", {"width": 2}), ("static", {})):
+    for name, settings in (("unet", {"width": 2}), ("unet", {"width": 2, "shrink": 2}), ("static", {})):
         mask = make_mask(name, settings, shape).eval()(torch.rand(2, *shape)).detach()
         assert mask.shape == (2, 1, *shape[1:])
         assert float(mask.min()) > 0 and float(mask.max()) <= 1
@@ -111,7 +111,7 @@ def test_masks_have_the_size_of_the_image(shape: tuple[int, int, int]) -> None:
 
 def test_network_of_your_own_is_known_by_its_code() -> None:
     own = ImageModel(nn.Sequential(nn.Flatten(), nn.Linear(144, 2)), SHAPE)
-    assert own.architecture() is None and own.identity()["code"]
+    assert own.architecture()["name"] == "own:Sequential" and own.identity()["code"]
     assert not own.parallel and model().parallel
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
+from torch import nn
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
@@ -45,8 +46,14 @@ ALWAYS = ("config.json", "tokenizer.json", "tokenizer_config.json")
 
 
 @checks_arguments
-def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> Classifier:
-    """The classifier saved in a run folder."""
+def load(
+    path: str | Path, *, model: nn.Module | None = None, device: str = "auto", precision: str = "auto"
+) -> Classifier:
+    """The classifier saved in a run folder.
+
+    ``model`` is a network with the layers of the one that ``unfooled.train(model=…)`` was given: its weights
+    become those of the run.
+    """
     folder = Path(path)
     marker = folder / MARKER
     if not marker.is_file():
@@ -75,11 +82,18 @@ def load(path: str | Path, *, device: str = "auto", precision: str = "auto") -> 
     predictor = dict(saved["predictor"])
     try:
         chosen = make_predictor(predictor.pop("name"), predictor)
-        model = (_open_images if "images" in saved else _open_texts)(saved, folder, device, precision)
+        if "images" in saved:
+            opened = _open_images(saved, folder, device, precision, model)
+        elif model is not None:
+            raise UsageError("model is for runs of images, and this one reads texts.")
+        else:
+            opened = _open_texts(saved, folder, device, precision)
     except UsageError as error:
+        if model is not None:
+            raise  # it is the network that does not fit, not the file
         raise UserError(f"{marker}: {error} {TRAIN_AGAIN}") from error
     classifier = Classifier(
-        model,
+        opened,
         chosen,
         labels=saved["labels"],
         defence=saved["defence"]["name"],
@@ -105,7 +119,9 @@ def _open_texts(saved: MarkerShape, folder: Path, device: str, precision: str) -
     return model
 
 
-def _open_images(saved: MarkerShape, folder: Path, device: str, precision: str) -> Model:
+def _open_images(
+    saved: MarkerShape, folder: Path, device: str, precision: str, network: nn.Module | None
+) -> Model:
     from unfooled.data.images.image_files import read_image
 
     where, _ = device_and_bf16(device, precision)
@@ -113,6 +129,7 @@ def _open_images(saved: MarkerShape, folder: Path, device: str, precision: str) 
         folder,
         saved["images"],
         len(saved["labels"]),
+        network=network,
         device=where,
         bf16=precision == "bf16",
         open_file=read_image,

@@ -103,7 +103,7 @@ def travelling_classifier(own: Classifier, predictor: PredictorChoice, opened: C
 
     if isinstance(opened, Smoothed):
         return opened.opening()
-    if own.folder is None:
+    if own.folder is None or getattr(own.model, "described", True) is None:
         raise UsageError(_ONLY_HERE.format("this classifier"))
     return _opening(own, predictor, opened.identity())
 

@@ -11,10 +11,11 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import yaml
+from torch import nn
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.load import MARKER, METRICS, load, save
@@ -26,13 +27,14 @@ from unfooled.api.prepare_training import (
 )
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml, writable, write_json, write_text
+from unfooled.models import own_name
 from unfooled.predictors import Classifier
 from unfooled.storage.card import model_card
 from unfooled.storage.config import TrainConfig, conditions_of, make_config
 from unfooled.storage.locks import alone
 from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
-from unfooled.training.data import AnyTaskData, with_defaults
+from unfooled.training.data import AnyTaskData, has_images, with_defaults
 from unfooled.training.fit import Prepared, fit, is_first_process, prepare
 from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
@@ -76,6 +78,7 @@ def train(
     overwrite: bool = False,
     workers: int | None = None,
     ray: str | None = None,
+    model: nn.Module | None = None,
 ) -> Classifier:
     """Train a classifier and save it as the run folder ``out`` (default: runs/TASK-DEFENCE).
 
@@ -84,14 +87,16 @@ def train(
     :class:`TrainConfig`, where each is explained. Run the same call again after an interruption and it goes
     on; ``overwrite`` replaces a run once the new one is whole, and keeps the old one as OUT.previous.
     ``workers`` processes, or the Ray cluster at ``ray``, share the attack that a defence makes before it
-    trains (advaug). The classifier that comes back has its ``metrics``.
+    trains (advaug). ``model`` is a network of your own for images, from pixels from 0 to 1 ``(images,
+    channels, height, width)`` to scores; it is trained in place, and opened again by ``unfooled.load(out,
+    model=…)``. The classifier that comes back has its ``metrics``.
 
     >>> clf = unfooled.train("runs/rsmi", task="movie-reviews", defence="rsmi", settings={"sigma": 0.3})
     """
     given = locals()
     values = {field.name: given[field.name] for field in fields(TrainConfig)}
     config = make_config(values | {"settings": dict(settings or {})})
-    return train_as(config, out, overwrite=overwrite, workers=workers, ray=ray)
+    return train_as(config, out, overwrite=overwrite, workers=workers, ray=ray, model=model)
 
 
 @checks_arguments
@@ -102,17 +107,21 @@ def train_as(
     overwrite: bool = False,
     workers: int | None = None,
     ray: str | None = None,
+    model: nn.Module | None = None,
 ) -> Classifier:
     """:func:`train` with a configuration that was made already."""
+    if model is not None:
+        config = _with_own(config, model)
     config = with_defaults(config)
     folder = run_folder(config) if out is None else Path(out)
     replaces = overwrite and _holds_a_model(folder)
     place = beside(folder) if replaces else folder
     if replaces and (place / MARKER).is_file() and not _changed(place, config):
-        return _moved_in(folder, load(place, device=config.device, precision=config.precision))
+        whole = load(place, model=model, device=config.device, precision=config.precision)
+        return _moved_in(folder, whole)
     if not replaces:
         _claim(folder, config, overwrite)
-    prepared = prepare(config)
+    prepared = prepare(config, model)
     check_preparation(prepared, workers, ray)
     with alone(place, "training") if is_first_process() else nullcontext():
         if not replaces and is_first_process():
@@ -151,6 +160,16 @@ def _trained(
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
         remove_scaffolding(place)
     return classifier
+
+
+def _with_own(config: TrainConfig, model: nn.Module) -> TrainConfig:
+    """The configuration that says which network of the user's is trained."""
+    if not has_images(config):
+        raise UsageError("model is for images: for texts, name an encoder, or use unfooled.wrap.")
+    name = own_name(model)
+    if config.encoder not in (None, name):
+        raise UsageError("encoder and model exclude each other: give one of them.")
+    return replace(config, encoder=name)
 
 
 def run_folder(config: TrainConfig) -> Path:

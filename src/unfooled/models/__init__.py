@@ -2,10 +2,15 @@
 
 from unfooled.models.black_box import BlackBox
 from unfooled.models.encoding import Batch, Encoded, collate
-from unfooled.models.image import EncodedImage, ImageModel, as_image
+from unfooled.models.image import EncodedImage, ImageModel, as_image, own_name
 from unfooled.models.model import EncodedInput, Forward, InputBatch, Model, Shared, Unreadable
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, NoiseSampler, Site, input_key, mix
-from unfooled.models.open_image import new_image_model, open_image_model, save_image_model
+from unfooled.models.open_image import (
+    new_image_model,
+    open_image_model,
+    own_image_model,
+    save_image_model,
+)
 from unfooled.models.open_text import open_encoder, open_text
 from unfooled.models.tensor import TensorModel
 from unfooled.models.text import TextModel, as_reader, as_text, as_texts
@@ -40,5 +45,7 @@ __all__ = [
     "open_encoder",
     "open_image_model",
     "open_text",
+    "own_image_model",
+    "own_name",
     "save_image_model",
 ]

@@ -202,12 +202,11 @@ class ImageModel(TensorModel):
             told["code"] = code_digest(self.module) or f"unknown {self._own_token}"
         return told
 
-    def architecture(self) -> JsonObject | None:
-        """How the networks are made again, as JSON; None for a network of the user's."""
-        if self.described is None:
-            return None
-        mask = self.module.mask
-        return {**self.described, "mask": None if mask is None else mask.describe()}
+    def architecture(self) -> JsonObject:
+        """How the networks are made again, as JSON; of a network of the user's, what it is called."""
+        mask, network = self.module.mask, self.module.network
+        own = {"name": own_name(network), "settings": {"code": code_digest(network)}}
+        return {**(self.described or own), "mask": None if mask is None else mask.describe()}
 
     def attach_mask(self, name: str, settings: JsonMapping) -> None:
         """A new mask network of this kind; one that is there already, made alike, stays."""
@@ -258,6 +257,15 @@ class Networks(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         logits: Tensor = self.network(values)
         return logits
+
+
+OWN = "own:"
+"""What the name of a network begins with that no registry knows."""
+
+
+def own_name(network: nn.Module) -> str:
+    """What a run folder calls a network of the user's: it cannot be made from this name."""
+    return f"{OWN}{type(network).__qualname__}"
 
 
 def as_image(model: Model) -> ImageModel:

@@ -12,12 +12,14 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import torch
 from accelerate import PartialState
+from torch import nn
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
@@ -36,7 +38,7 @@ from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.schedules import make_schedule
-from unfooled.models import Model, as_text, new_image_model, open_encoder
+from unfooled.models import Model, as_text, new_image_model, open_encoder, own_image_model
 from unfooled.predictors import Classifier
 from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.config import TrainConfig
@@ -64,11 +66,14 @@ class Prepared:
 
 
 @quiet()
-def prepare(config: TrainConfig) -> Prepared:
-    """Read the data, open the encoder, fill in the defence; what cannot be used is refused."""
+def prepare(config: TrainConfig, network: nn.Module | None = None) -> Prepared:
+    """Read the data, open the encoder, fill in the defence; what cannot be used is refused.
+
+    ``network`` is one of the user's, for images.
+    """
     config = with_defaults(config)
     defence = make_defence(config.defence, config.settings)
-    splits, model = (_images if has_images(config) else _texts)(config)
+    splits, model = _images(config, network) if has_images(config) else _texts(config)
     task = splits.task
     defence = defence.resolved(model)
     if isinstance(splits, TaskData):
@@ -96,12 +101,14 @@ def _texts(config: TrainConfig) -> tuple[AnyTaskData, Model]:
     )
 
 
-def _images(config: TrainConfig) -> tuple[AnyTaskData, Model]:
+def _images(config: TrainConfig, network: nn.Module | None) -> tuple[AnyTaskData, Model]:
     device, _ = device_and_bf16(config.device, config.precision)
     set_seed(config.seed)
     splits = load_image_task(config)
-    return splits, new_image_model(
-        str(config.encoder),
+    make = partial(new_image_model, str(config.encoder))
+    if network is not None:
+        make = partial(own_image_model, network)
+    return splits, make(
         splits.shape,
         len(splits.task.labels),
         device=device,
