@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 import torch
 
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
-from tiny_training import loss_of
-from unfooled.defences import RandomMask, Safer, Step, make_defence
+from tiny_training import begin, data_of, loss_of, with_copies
+from unfooled.defences import RandomMask, Safer, Step, TrainingExample, make_defence
 from unfooled.defences.versions import Versions
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
@@ -136,11 +137,8 @@ def test_every_word_is_redrawn_from_its_set(
     assert torch.equal(seen[0].type_ids, batch.type_ids)
 
 
-@pytest.mark.parametrize("name", ["random-mask", "safer"])
-def test_words_are_drawn_anew_each_step_and_again_by_seed(
-    classifier: TextModel, seen: list[Batch], table: str, name: str
-) -> None:
-    defence = make_defence(name, {"table": table} if name == "safer" else {}).resolved(classifier)
+def test_words_are_hidden_anew_each_step_and_again_by_seed(classifier: TextModel, seen: list[Batch]) -> None:
+    defence = make_defence("random-mask").resolved(classifier)
     batch = classifier.batch(classifier.encode(["a good film , good war , good love"] * 8), [0] * 8)
     for seed in (0, None, 0):
         if seed is not None:
@@ -150,6 +148,22 @@ def test_words_are_drawn_anew_each_step_and_again_by_seed(
     assert first != second
     assert first == again
     assert len(set(first)) > 1, "rows are drawn independently"
+
+
+def test_words_are_redrawn_in_every_epoch_by_seed_epoch_and_example(
+    classifier: TextModel, seen: list[Batch], table: str
+) -> None:
+    batch = classifier.batch(classifier.encode(["a good film , good war , good love"] * 8), [0] * 8)
+    session = begin(make_defence("safer", {"table": table}).resolved(classifier), classifier, data_of(batch))
+    for epoch in (0, 1, 0):
+        session.loss(batch, with_copies(session, batch, FULL, epoch))
+    first, second, again = (shown(classifier, one) for one in seen)
+    assert first != second
+    assert first == again
+    assert len(set(first)) > 1, "rows are drawn independently"
+    maker = pickle.loads(pickle.dumps(session.copy_makers(0, data_of(batch))["safer"]))
+    alone = [maker([TrainingExample(number, batch.encoded[number], 0)])[0] for number in (7, 3)]
+    assert shown(classifier, classifier.batch(alone)) == [first[7], first[3]], "whatever batch and process"
 
 
 def test_a_text_without_words_can_be_trained_on(classifier: TextModel, table: str) -> None:

@@ -20,7 +20,7 @@ from unfooled.errors import UsageError
 from unfooled.lexicon.stopwords import is_stop_word
 from unfooled.lexicon.wordnet import antonyms
 from unfooled.models import Encoded, as_texts, mix
-from unfooled.models.encoding import encode
+from unfooled.models.encoding import encode_inputs
 from unfooled.predictors.smoothing import SubstitutionSets, resampled
 from unfooled.words.document import Document
 from unfooled.words.word import WORD
@@ -52,8 +52,7 @@ class MakeCopies:
     def __call__(self, examples: Sequence[TrainingExample]) -> list[Copies]:
         texts = [own for example in examples for own in self.texts(example)]
         there = [own for own in texts if own is not None]
-        pairs = [own[1] for own in there] if there and len(there[0]) == 2 else None
-        made = iter(encode(self.tokenizer, [own[0] for own in there], pairs, max_length=self.max_length))
+        made = iter(encode_inputs(self.tokenizer, there, max_length=self.max_length))
         encoded = [None if own is None else next(made) for own in texts]
         return [Copies(*two) for two in zip(encoded[::2], encoded[1::2], strict=True)]
 

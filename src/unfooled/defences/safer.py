@@ -1,20 +1,28 @@
 """SAFER's training: every word is redrawn from its substitution set (Ye, Gong, Liu; ACL 2020).
 
-At every step each word of each text is redrawn, uniformly and on its own, from the same set that the vote
-``safer`` redraws it from: itself and its substitutes, or the whole component of synonyms.
+In every epoch each word of each text is redrawn, uniformly and on its own, from the same set that the vote
+``safer`` redraws it from: itself and its substitutes, or the whole component of synonyms. The data loader
+redraws (:meth:`Session.copies`), by (seed, epoch, number of the example).
 """
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-import torch
+from typing import Any, ClassVar
 
 from unfooled.defences.base import remade
-from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.models import Batch, Model, as_text
+from unfooled.defences.session import (
+    Losses,
+    Session,
+    Step,
+    Training,
+    TrainingData,
+    TrainingExample,
+)
+from unfooled.models import Batch, Encoded, Model, as_text, as_texts, mix
+from unfooled.models.encoding import encode_inputs
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import SubstitutionSets, resampled
 from unfooled.settings import MOST_VOTES, setting
@@ -40,24 +48,35 @@ class Safer(SubstitutionSets):
     def begin(self, training: Training) -> SaferSession:
         return SaferSession(training, self)
 
-    def redrawn(self, model: Model, batch: Batch) -> Batch:
-        """The batch with every word of every text redrawn."""
-        table = self.substitutes()
-        stream = np.random.default_rng(int(torch.randint(2**62, ())))
-        texts = [
-            [resampled(text, table, lambda n: int(stream.integers(n))) for text in item.texts]
-            for item in batch.encoded
-        ]
-        pairs = [own[1] for own in texts] if len(texts[0]) == 2 else None
-        return remade(model, batch, as_text(model).encode([own[0] for own in texts], pairs))
-
     def predictor(self, model: Model) -> SynonymVote:
         return SynonymVote(**vars(self))
+
+
+@dataclass(frozen=True)
+class Redraw:
+    """Redraws the words of the examples of one epoch."""
+
+    key: tuple[int, int]
+    """The seed and the epoch."""
+    sets: SubstitutionSets
+    tokenizer: Any
+    max_length: int
+
+    def __call__(self, examples: Sequence[TrainingExample]) -> list[Encoded]:
+        table, texts = self.sets.substitutes(), []
+        for example, item in zip(examples, as_texts([one.encoded for one in examples]), strict=True):
+            choose = random.Random(mix(*self.key, example.number)).randrange
+            texts.append(tuple(resampled(text, table, choose) for text in item.texts))
+        return encode_inputs(self.tokenizer, texts, max_length=self.max_length)
 
 
 class SaferSession(Session[Safer]):
     """Cross-entropy on texts whose words were redrawn."""
 
+    def copies(self, epoch: int, data: TrainingData) -> Redraw:
+        model = as_text(self.model)
+        return Redraw((self.training.seed, epoch), self.defence, model.tokenizer, model.max_length)
+
     def loss(self, batch: Batch, step: Step) -> Losses:
-        redrawn = self.defence.redrawn(self.model, batch)
+        redrawn = remade(self.model, batch, self.copied(step))
         return Losses(self.task_loss(self.model.forward(redrawn).logits, batch))

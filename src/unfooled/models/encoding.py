@@ -161,6 +161,12 @@ def encode(
     return encoded
 
 
+def encode_inputs(tokenizer: Any, inputs: Sequence[tuple[str, ...]], *, max_length: int) -> list[Encoded]:
+    """Single texts or pairs, all inputs alike."""
+    pairs = [own[1] for own in inputs] if inputs and len(inputs[0]) == 2 else None
+    return encode(tokenizer, [own[0] for own in inputs], pairs, max_length=max_length)
+
+
 def unknown_id(tokenizer: Any) -> int:
     """What stands for a special token that a text spells: the unknown token, or else an ordinary one."""
     if tokenizer.unk_token_id is not None:
