@@ -7,7 +7,8 @@ A round takes one batch, as training makes them (similar lengths, padded to the 
 fine-tuning and every defence make one whole step with it in turn: loss, gradients, clipping and the step of
 the optimiser, at a learning rate of 0. The figure is the median over the rounds of seconds by the seconds of
 plain fine-tuning in the same round, so that other work on the machine disturbs both alike. Without names, all
-defences are measured, those of installed packages too; ``a+b`` is a combination. Making the data of an epoch
+defences are measured, those of installed packages too; ``a+b`` is a combination, and ``nomask=rsmi`` with
+``--set nomask.masked_tokens=0`` measures a defence once more under another name. Making the data of an epoch
 (``on_epoch``) and copies of examples, which the data loader makes beside the steps, is not counted.
 """
 
@@ -38,7 +39,7 @@ from unfooled.settings import parse_assignments
 from unfooled.training.epoch_data import EpochData
 
 PLAIN = "standard"
-LIMITS = {"freelb": 2.8, "infobert": 5.4, "safer": 1.0, "rsmi": 1.9}
+LIMITS = {"freelb": 2.8, "infobert": 5.4, "infobert+freelb": 5.4, "safer": 1.0, "rsmi": 1.9}
 """The papers' figures."""
 AIMS = {"freelb": 2.2, "infobert": 3.0}
 BATCH, EXAMPLES = 32, 1000
@@ -57,11 +58,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
-    names = [name for name in options.defences or DEFENCES if name != PLAIN]
+    named = dict(_named(name) for name in options.defences or DEFENCES if name != PLAIN)
     try:
-        settings = settings_by_defence(names, options.set)
+        settings = settings_by_defence(list(named), options.set)
         result = {
-            task: training_cost(task, names, settings, options)
+            task: training_cost(task, named, settings, options)
             for task in options.task or ["movie-reviews", "snli"]
         }
     except UserError as error:
@@ -76,6 +77,12 @@ def main() -> None:
             print(f"  {name:24} {cost['median']:5.2f}  ({spread})  {', '.join(told)}".rstrip())
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def _named(given: str) -> tuple[str, str]:
+    """``name=defence``, or a defence under its own name."""
+    name, _, defence = given.partition("=")
+    return name, defence or name
 
 
 def settings_by_defence(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
@@ -93,7 +100,7 @@ def settings_by_defence(names: list[str], given: list[str]) -> dict[str, dict[st
 
 @quiet()
 def training_cost(
-    task: str, names: list[str], settings: dict[str, dict[str, Any]], options: argparse.Namespace
+    task: str, named: dict[str, str], settings: dict[str, dict[str, Any]], options: argparse.Namespace
 ) -> dict[str, Any]:
     """Seconds of a plain step, and by name the median of the ratios with their quartiles."""
     splits = data.load(task)
@@ -104,11 +111,11 @@ def training_cost(
     pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
     inputs = TrainingData(model.encode(list(rows["text"]), pairs), list(rows["label"]))
     sessions: dict[str, Session[Any]] = {}
-    for name in [PLAIN, *names]:
+    for name, defence in {PLAIN: PLAIN, **named}.items():
         own = deepcopy(model)  # a defence may change the model that it trains
         own.module.train()
         training = Training(own, inputs, splits.task, seed=0, steps=options.rounds)
-        sessions[name] = make_defence(name, settings.get(name)).resolved(own).begin(training)
+        sessions[name] = make_defence(defence, settings.get(name)).resolved(own).begin(training)
     optimisers = {
         name: torch.optim.AdamW([*session.model.module.parameters(), *_extra(session)], lr=0.0, fused=True)
         for name, session in sessions.items()
@@ -133,7 +140,7 @@ def training_cost(
                 times[name].append(time.perf_counter() - started)
         tokens.append(float(batch.mask.sum(dim=1).float().mean()))
     ratios = {
-        name: [one / plain for one, plain in zip(times[name], times[PLAIN], strict=True)] for name in names
+        name: [one / plain for one, plain in zip(times[name], times[PLAIN], strict=True)] for name in named
     }
     return {
         "seconds": statistics.median(times[PLAIN]),
