@@ -7,6 +7,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+import torch
+from transformers import AutoModelForQuestionAnswering
+
+from tiny_models import CONFIGS, SIZES
+from unfooled.models import QaModel
+
 PLACES = ["night", "day", "war", "love", "world", "life", "time", "story", "plot", "scene"]
 THINGS = ["film", "movie", "actor", "director", "score", "ending", "man", "woman", "people", "way"]
 LIKED = ["good", "great", "gorgeous", "witty", "funny", "warm", "lovely", "bold", "clever", "fine"]
@@ -41,18 +47,31 @@ def write_squad(path: Path, records: list[dict[str, Any]], version: str = "1.1")
 
 
 def tiny_records(paragraphs: int = 40, *, unanswerable: bool = False) -> list[dict[str, Any]]:
-    """Two questions per paragraph, answered by the word after «the film is»: learnt by a tiny model."""
+    """Two questions per paragraph, told apart by one word of theirs: a tiny model learns to."""
     chooser, found = random.Random(0), []
+    more: dict[str, Any] = {"is_impossible": False} if unanswerable else {}
     for number in range(paragraphs):
-        first, second = chooser.sample(THINGS, 2)
-        words = chooser.sample(LIKED, 2)
-        context = (
-            f"the {first} is {words[0]} and the {second} is {words[1]} in {chooser.choice(PLACES)} {number}"
-        )
-        for part, (thing, word) in enumerate(zip((first, second), words, strict=True)):
-            more: dict[str, Any] = {"is_impossible": False} if unanswerable else {}
-            found.append(qa(f"q{number}x{part}", f"the {thing} is", context, word, **more))
+        thing, word, place = (chooser.choice(own) for own in (THINGS, LIKED, PLACES))
+        context = f"the {thing} is {word} in {place} {number}"
+        found.append(qa(f"q{number}x0", f"the {thing} is", context, word, **more))
+        found.append(qa(f"q{number}x1", f"in in the {thing}", context, place, **more))
         if unanswerable:
-            absent = next(thing for thing in THINGS if thing not in (first, second))
-            found.append(qa(f"q{number}x2", f"the {absent} is", context, None, is_impossible=True))
+            found.append(qa(f"q{number}x2", f"about {thing}", context, None, is_impossible=True))
     return found
+
+
+def tiny_reader(
+    family: str = "bert", *, max_length: int = 48, stride: int = 8, unanswerable: bool = False, seed: int = 0
+) -> QaModel:
+    """A random model of this family that answers questions."""
+    config_class, tokenizer_of, own = CONFIGS[family]
+    tokenizer = tokenizer_of()
+    torch.manual_seed(seed)
+    config = config_class(
+        vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, num_labels=2, **{**SIZES, **own}
+    )
+    module = AutoModelForQuestionAnswering.from_config(config).eval()
+    for name, weight in module.named_parameters():
+        if "qa_outputs.weight" in name:  # a random head hardly prefers one token to another
+            torch.nn.init.normal_(weight, std=1.0)
+    return QaModel(module, tokenizer, max_length=max_length, stride=stride, unanswerable=unanswerable)

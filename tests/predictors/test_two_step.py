@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from scipy.stats import binom
 
 from tiny_models import TEXTS, sentences, tiny_classifier
 from unfooled.errors import UsageError
-from unfooled.models import Encoded, KeyedNoise, Noise, TextModel
+from unfooled.models import Encoded, KeyedNoise, Model, Noise, TextModel
 from unfooled.predictors import TwoStep, ballots
 from unfooled.predictors.ballots import Ballot
 from unfooled.predictors.masking import Masking, MaskPlan, make_plan
@@ -90,6 +89,17 @@ def test_it_is_algorithm_1(labels: int, masking: Masking, first_votes: int) -> N
     assert 2 in stages, "the votes must split for this test to mean anything"
 
 
+class OnlyLabels(Model):
+    """A model of which nothing is asked but how many labels it has."""
+
+    def __init__(self, labels: int) -> None:
+        self.labels = labels
+
+    @property
+    def num_labels(self) -> int:
+        return self.labels
+
+
 def made_up(ballot: Ballot, labels: int) -> list[float]:
     """A vote by the ballot's key, some inputs leaning more than others."""
     chooser = random.Random(ballot.key)
@@ -130,7 +140,7 @@ def test_saving_votes_that_cannot_change_the_label_never_changes_it(
     )
     plan = plan_for(None, encoded, predictor, 0)
     passes = [binom.cdf(count, first_votes, 0.5) > 0.9 for count in range(first_votes + 1)]
-    for owner, decision in enumerate(predictor.decide(SimpleNamespace(num_labels=labels), encoded)):
+    for owner, decision in enumerate(predictor.decide(OnlyLabels(labels), encoded)):
         first, second = (
             [made_up(stage(owner, draw), labels) for draw in range(votes)]
             for stage, votes in ((plan.top, first_votes), (plan.sampled, second_votes))
@@ -214,7 +224,7 @@ def test_a_sequential_second_stage_casts_a_part_of_the_same_ballots(
     encoded = make_up_votes(monkeypatch, labels, inputs=200)
     sequential = TwoStep(masking="none", alpha=1.0, second_stage="sequential")  # all reach the second stage
     plan = plan_for(None, encoded, sequential, 0)
-    model = SimpleNamespace(num_labels=labels)
+    model = OnlyLabels(labels)
     agree = cast = 0
     for owner, decision in enumerate(sequential.decide(model, encoded)):  # type: ignore[arg-type]
         all_ballots = [made_up(plan.sampled(owner, draw), labels) for draw in range(50)]
@@ -229,7 +239,7 @@ def test_a_sequential_second_stage_casts_a_part_of_the_same_ballots(
 
 def test_a_smaller_second_error_casts_more_ballots(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded = make_up_votes(monkeypatch, 2)
-    model = SimpleNamespace(num_labels=2)
+    model = OnlyLabels(2)
 
     def forwards(error: float) -> int:
         predictor = TwoStep(masking="none", second_stage="sequential", second_error=error)

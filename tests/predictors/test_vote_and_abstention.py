@@ -64,11 +64,11 @@ def test_the_noisy_vote_counts_k_votes(two_classes: TextModel) -> None:
 
 def test_vote_shares_and_mean_logits() -> None:
     logits = [[4.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 0.4]]
-    assert count_votes(logits, 3) == (1, 2, 0)
-    assert scores_of(logits, "vote", 3) == (1 / 3, 2 / 3, 0.0)
+    assert count_votes(logits) == (1, 2, 0)
+    assert scores_of(logits, "vote") == (1 / 3, 2 / 3, 0.0)
     means = torch.tensor(logits).mean(dim=0)
-    assert scores_of(logits, "mean-logit", 3) == pytest.approx(means.softmax(dim=-1).tolist())
-    assert scores_of([[1000.0, -1000.0]], "mean-logit", 2) == (1.0, 0.0)
+    assert scores_of(logits, "mean-logit") == pytest.approx(means.softmax(dim=-1).tolist())
+    assert scores_of([[1000.0, -1000.0]], "mean-logit") == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("error_rate", [0.001, 0.05, 0.3])

@@ -7,7 +7,7 @@ weights beside it, and its architecture in ``unfooled.json``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,12 @@ from unfooled.hub.safetensors_files import COPY_AGAIN
 from unfooled.models import (
     ImageModel,
     Model,
+    QaModel,
     TextModel,
     as_text,
+    described_questions,
     open_image_model,
+    open_questions,
     open_text,
     save_image_model,
 )
@@ -82,12 +85,8 @@ def load(
     predictor = dict(saved["predictor"])
     try:
         chosen = make_predictor(predictor.pop("name"), predictor)
-        if "images" in saved:
-            opened = _open_images(saved, folder, device, precision, model)
-        elif model is not None:
-            raise UsageError("model is for runs of images, and this one reads texts.")
-        else:
-            opened = _open_texts(saved, folder, device, precision)
+        opens = next((own for name, own in _OPENERS.items() if name in saved), _open_texts)
+        opened = opens(saved, folder, device, precision, model)
     except UsageError as error:
         if model is not None:
             raise  # it is the network that does not fit, not the file
@@ -106,14 +105,15 @@ def load(
     return classifier
 
 
-def _open_texts(saved: MarkerShape, folder: Path, device: str, precision: str) -> Model:
+def _open_texts(
+    saved: MarkerShape, folder: Path, device: str, precision: str, network: nn.Module | None
+) -> Model:
+    _no_network(network)
     where, bf16 = device_and_bf16(device, precision)
     if "max_length" not in saved:
         raise UsageError("max_length is missing.")
     check_whole("max_length", saved["max_length"], at_least=4)
-    for name in ALWAYS:
-        if not (folder / name).is_file():
-            raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
+    _check_files(folder)
     model = open_text(folder, max_length=saved["max_length"], device=where, bf16=bf16)
     _check_labels(saved["labels"], model.module.config, folder)
     return model
@@ -136,6 +136,36 @@ def _open_images(
     )
 
 
+def _open_questions(
+    saved: MarkerShape, folder: Path, device: str, precision: str, network: nn.Module | None
+) -> Model:
+    _no_network(network)
+    where, bf16 = device_and_bf16(device, precision)
+    own = saved["questions"]
+    for name, least in (("max_length", 4), ("stride", 0), ("longest_answer", 1)):
+        check_whole(name, own[name], at_least=least)  # type: ignore[literal-required]
+    _check_files(folder)
+    return open_questions(folder, **own, device=where, bf16=bf16)
+
+
+def _no_network(network: nn.Module | None) -> None:
+    if network is not None:
+        raise UsageError("model is for runs of images, and this one reads texts.")
+
+
+_OPENERS: Mapping[str, Callable[[MarkerShape, Path, str, str, nn.Module | None], Model]] = {
+    "images": _open_images,
+    "questions": _open_questions,
+}
+"""How a model is opened, by what ``unfooled.json`` says of it; texts have no entry of their own."""
+
+
+def _check_files(folder: Path) -> None:
+    for name in ALWAYS:
+        if not (folder / name).is_file():
+            raise UserError(f"{folder / name} is missing. {COPY_AGAIN}")
+
+
 def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
     """Refuse label names that are not the model's; names that Hugging Face made up do not count."""
     named = [str(config.id2label.get(number, "")) for number in range(config.num_labels)]
@@ -150,19 +180,9 @@ def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
 @checks_arguments
 def save(classifier: Classifier, folder: Path) -> None:
     """Write the model's files and, last, ``unfooled.json``: without it the folder is no finished run."""
-    model, about = classifier.model, dict[str, object]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if isinstance(model, ImageModel):
-            about["images"] = save_image_model(model, folder)
-        else:
-            with quiet():
-                model.module.save_pretrained(folder, safe_serialization=True)
-                as_text(model).tokenizer.save_pretrained(folder)
-            # Weights are written through a private temporary file; who may read the rest may read them.
-            for weights in folder.glob("*.safetensors"):
-                weights.chmod((folder / "config.json").stat().st_mode)
-            about["max_length"] = as_text(model).max_length
+        about = _written(classifier.model, folder)
     except (OSError, SafetensorError) as error:
         raise cannot_write(folder, error) from error
     marker = {
@@ -180,6 +200,21 @@ def save(classifier: Classifier, folder: Path) -> None:
     write_json(folder / MARKER, marker)
 
 
+def _written(model: Model, folder: Path) -> Mapping[str, object]:
+    """Write the model's files; gives what ``unfooled.json`` must say of it."""
+    if isinstance(model, ImageModel):
+        return {"images": save_image_model(model, folder)}
+    with quiet():
+        model.module.save_pretrained(folder, safe_serialization=True)
+        as_text(model).tokenizer.save_pretrained(folder)
+    # Weights are written through a private temporary file; who may read the rest may read them.
+    for weights in folder.glob("*.safetensors"):
+        weights.chmod((folder / "config.json").stat().st_mode)
+    if isinstance(model, QaModel):
+        return {"questions": described_questions(model)}
+    return {"max_length": as_text(model).max_length}
+
+
 def wrap(
     model: Any,
     tokenizer: Any,
@@ -188,10 +223,19 @@ def wrap(
     settings: Mapping[str, object] | None = None,
     max_length: int = 128,
 ) -> Classifier:
-    """A classifier from a Hugging Face model you already have, under a defence's predictor."""
-    text = TextModel(model, tokenizer, max_length=max_length)
+    """A classifier from a Hugging Face model you already have, under a defence's predictor.
+
+    A model that answers questions (``…ForQuestionAnswering``) gives spans of their contexts.
+    """
+    asks = type(model).__name__.endswith("ForQuestionAnswering")
+    text = (QaModel if asks else TextModel)(model, tokenizer, max_length=max_length)
     chosen = make_defence(defence, settings).resolved(text)
     labels = [str(model.config.id2label[index]) for index in range(text.num_labels)]
     return Classifier(
-        text, chosen.predictor(text), labels=labels, defence=defence, settings=settings_of(chosen)
+        text,
+        chosen.predictor(text),
+        labels=labels,
+        defence=defence,
+        settings=settings_of(chosen),
+        task={"name": "own", "kind": "qa", "metric": "f1"} if asks else None,
     )

@@ -30,6 +30,11 @@ def load_inputs(
     """
     from unfooled.training.data import load_data
 
+    if (reader.task or {}).get("kind") == "qa":
+        raise UsageError(
+            "This run answers questions, and this needs labels. `unfooled evaluate` measures it on files of "
+            "questions."
+        )
     known = None if run is None else read_fingerprints(run)
     if inputs.texts is not None:
         found = given_texts(reader, inputs)

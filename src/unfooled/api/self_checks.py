@@ -94,6 +94,7 @@ def answers(classifier: Classifier, sentences: Sequence[str], *, seed: int) -> P
         with model.in_float32():
             return classifier.predict([_image(one, model.shape) for one in sentences], seed=seed)
     pairs = [*sentences[1:], *sentences[:1]] if classifier.takes_pairs else None
+    # For a run on questions, each sentence is a question about the next one.
     with as_text(classifier.model).in_float32():
         return classifier.predict(sentences, pairs, seed=seed)
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Literal
 
 import yaml
 from torch import nn
@@ -45,11 +46,13 @@ def train(
     *,
     task: str | None = None,
     data: str | None = None,
+    kind: Literal["text", "qa", "image"] | None = None,
     dev_data: str | None = None,
     test_data: str | None = None,
     text_column: str | None = None,
     pair_column: str | None = None,
     label_column: str | None = None,
+    lenient: bool = False,
     labels: Sequence[str] | None = None,
     encoding: str = "utf-8",
     defence: str = "standard",

@@ -13,13 +13,14 @@ from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN
+from unfooled.models import TextModel
 from unfooled.predictors import Classifier
 from unfooled.records.verify_report import Check, VerifyReport
 
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""
 RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS)
-SAME = ("weights", "architecture", "tokenizer", "max_length", "shape", "labels")
+SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape", "labels")
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 
 
@@ -72,8 +73,9 @@ def _file(path: Path, digest: str) -> Check:
 
 
 def _model(classifier: Classifier, identity: Mapping[str, Any], marker: Mapping[str, Any]) -> Check:
-    parts = "weights, tokenizer" if classifier.model.kind == "text" else "weights, architecture"
-    fits = f"{parts} and {len(classifier.labels)} labels fit"
+    parts = ["weights", "tokenizer" if isinstance(classifier.model, TextModel) else "architecture"]
+    parts += [f"{len(classifier.labels)} labels"] if classifier.labels else []
+    fits = f"{', '.join(parts[:-1])} and {parts[-1]} fit"
     if "weights" not in marker:
         return Check("model", "passed", f"{fits}; {MARKER} does not say which weights were saved")
     if marker["weights"] != identity["weights"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unfooled.benchmarks.cells import Cell
@@ -22,7 +23,7 @@ Encoders = dict[tuple[object, ...], "Model"]
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     """Read the data and the encoder of every model that has work waiting, and try its settings on them."""
     from unfooled.hub.devices import device_and_bf16
-    from unfooled.training.data import has_images, load_data, load_image_task
+    from unfooled.training.data import load_any
 
     by_name = {cell.name: cell for cell in cells}
     busy = {(cell.task, cell.defence) for cell in cells if cell.name in waiting}
@@ -34,8 +35,7 @@ def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
         with _named(cell):
             device_and_bf16(cell.config.device, cell.config.precision)
             if cell.task not in tasks:
-                read = load_image_task if has_images(cell.config) else load_data
-                tasks[cell.task] = read(cell.config)
+                tasks[cell.task] = load_any(cell.config)
             classifier = _untrained(cell, _root(cell, by_name), tasks[cell.task], loaded)
         for other in cells:
             if (other.task, other.defence, other.seed) == (*key, cell.seed) and other.name in waiting:
@@ -53,22 +53,25 @@ def _root(cell: Cell, by_name: dict[str, Cell]) -> Cell:
 def _untrained(cell: Cell, root: Cell, data: AnyTaskData, loaded: Encoders) -> Classifier:
     """The classifier as it will be, before training."""
     from unfooled.data import TaskData
-    from unfooled.defences import check_data, make_defence, settings_of
-    from unfooled.models import new_image_model, open_encoder
+    from unfooled.defences import check_data, check_kind, make_defence, settings_of
     from unfooled.predictors import Classifier
+    from unfooled.training.kinds import kind_of
 
     task = data.task
     layers = cell.config.layers or root.config.layers
     length = cell.config.max_length or task.max_length
-    opened = (root.config.encoder, layers, task.labels, length)
-    if not isinstance(data, TaskData):
-        loaded[opened] = new_image_model(str(root.config.encoder), data.shape, len(task.labels))
-    elif opened not in loaded:
+    shape = getattr(data, "shape", None)  # of images
+    opened = (root.config.encoder, layers, task.kind, task.labels, length, shape)
+    if opened not in loaded:
         loaded.clear()  # one encoder in memory at a time
-        encoder = str(root.config.encoder)
-        loaded[opened] = open_encoder(encoder, task.labels, max_length=length, layers=layers)
+        config = replace(
+            cell.config, encoder=root.config.encoder, layers=layers, device="cpu", precision="float32"
+        )
+        loaded[opened] = kind_of(config).opened(config, data, None)
     model = loaded[opened]
-    defence = make_defence(cell.config.defence, cell.config.settings).resolved(model)
+    defence = make_defence(cell.config.defence, cell.config.settings)
+    check_kind(defence, model)
+    defence = defence.resolved(model)
     if isinstance(data, TaskData):
         check_data(defence, data)
     return Classifier(

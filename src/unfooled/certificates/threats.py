@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unfooled.errors import UsageError
 from unfooled.registry import Registry
 from unfooled.settings import choose
 
@@ -142,6 +143,11 @@ def find_threat(name: str, kind: str = "text") -> Threat:
     """The threat to a kind of model; one that it does not have is refused."""
     if kind == "text":
         return TEXT.choose(name)
+    if kind not in OF_NUMBERS:
+        raise UsageError(
+            f"There are no certificates for a model that reads a {kind} yet. `unfooled evaluate` measures it "
+            "on clean and adversarial files."
+        )
     return choose(OF_NUMBERS[kind], name, kind="threat")
 
 

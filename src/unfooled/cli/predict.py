@@ -40,6 +40,14 @@ def predict(
         list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")
     ] = None,
     pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --file.")] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(help="Question, for a run on questions. Repeatable.", show_default=False),
+    ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(help="Context of the question; one for all, or one for each.", show_default=False),
+    ] = None,
     encoding: Annotated[
         str, typer.Option(help="Character encoding of --file or of standard input.")
     ] = "utf-8",
@@ -86,6 +94,8 @@ def predict(
 
     A run on images: unfooled predict runs/digits seven.png
 
+    A run on questions: unfooled predict runs/qa --question "Who won?" --context "The Broncos won."
+
     Without texts and --file, texts are read from standard input, one per line, and answered as they arrive.
     Leaves with code 1 if a text was refused (empty, for example); the others are answered all the same.
     """
@@ -103,6 +113,12 @@ def predict(
         check_suffix(out_)
         if file is not None and out_.resolve() == file.resolve():
             raise UsageError(f"--out {out_} is the file to read. Choose another name.")
+    if question or context:
+        if texts or pair:
+            raise UsageError("Give --question and --context, or texts, not both.")
+        texts, pair = _questions(question or [], context or [])
+        if file is not None:
+            raise UsageError("Give --question and --context, or --file, not both.")
     chosen_seed = options.seed_or_secret(seed)
     classifier = with_predictor(
         load(run, device=device, precision="float32" if certified else "auto"),
@@ -113,6 +129,13 @@ def predict(
             raise UsageError("--certified draws a secret seed: leave out --seed.")
         classifier = certified_mode(classifier, error_rate=error_rate, max_votes=max_votes)
         chosen_seed = None
+    asks = classifier.model.kind == "question"
+    if asks != bool(question) and (asks or question) and file is None:
+        raise UsageError(
+            "This run answers questions: give --question and --context, or --file with questions."
+            if asks
+            else "--question and --context are for a run on questions; this one classifies. Give texts."
+        )
     given = _given(classifier, texts, pair, file, text_column, pair_column, encoding)
     tally = Counter[str]()
     with ExitStack() as stack:
@@ -133,7 +156,7 @@ def predict(
                 elif json_:
                     print_json({"number": tally.total(), "text": own[0], **answer.to_dict()})
                 else:
-                    _show(own, answer)
+                    (_show if answer.span is None else _show_span)(own, answer)
             sys.stdout.flush()
             advance(len(group))
         if not tally:
@@ -143,9 +166,23 @@ def predict(
     leave_if_refused(tally[REFUSED], tally.total())
 
 
+def _questions(questions: list[str], contexts: list[str]) -> tuple[list[str], list[str]]:
+    """Questions with a context each."""
+    if len(contexts) == 1:
+        contexts = contexts * len(questions)
+    if not questions or len(contexts) != len(questions):
+        raise UsageError(
+            f"{len(questions)} --question but {len(contexts)} --context: give one context for all questions, "
+            "or one for each."
+        )
+    return questions, contexts
+
+
 Row = tuple[tuple[str, ...], Mapping[str, object]]
 """The text, or both texts of a pair; and the cells that are passed on."""
-REFUSED, UNSURE = "(refused)", "(not sure)"
+REFUSED, UNSURE, NO_ANSWER = "(refused)", "(not sure)", "(no answer)"
+ANSWERED = "(answered)"
+"""Of questions, whose answers are all different."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +212,11 @@ def _given(
         )
         columns = ["text", "pair"] if pair else ["text"]
         cells: Sequence[Mapping[str, object]] = [dict(zip(columns, one, strict=True)) for one in own]
+    elif file is not None and classifier.model.kind == "question":
+        from unfooled.data.qa import asked_rows
+
+        found = asked_rows(file, encoding=encoding)
+        columns, own, cells = list(found.columns), list(found.texts), found.cells
     elif file is not None:
         found = data.read_rows(
             file,
@@ -213,7 +255,9 @@ def _progress(total: int | None, *, shown: bool) -> Iterator[Callable[[int], obj
 
 
 def _outcome(answer: Prediction) -> str:
-    return REFUSED if answer.refused else UNSURE if answer.abstained else str(answer.label)
+    if answer.refused or answer.abstained:
+        return REFUSED if answer.refused else UNSURE
+    return str(answer.label) if answer.span is None else (ANSWERED if answer.label else NO_ANSWER)
 
 
 def _show_tally(tally: Counter[str], file: Path, *, as_json: bool) -> None:
@@ -230,16 +274,48 @@ def _show(texts: tuple[str, ...], answer: Prediction) -> None:
     if answer.refused:
         out.print(Text.assemble(("refused", "bold red"), f"  {answer.refused}  ", shown), soft_wrap=True)
         return
-    score = answer.scores[answer.leader or ""]
-    head = ("not sure", "bold yellow") if answer.abstained else (str(answer.label), "bold green")
-    facts = f"{score:.2f}"
+    out.print(Text.assemble(_head(answer), f"  ({_facts(answer)})  ", shown), soft_wrap=True)
+
+
+def _show_span(texts: tuple[str, ...], answer: Prediction) -> None:
+    """An answer to a question, and the sentence of the context that it stands in."""
+    from rich.text import Text
+
+    from unfooled.words.sentences import sentence_around
+
+    assert answer.span is not None
+    context = texts[1]
+    start, end = answer.span
+    shown = Text(printable(texts[0]), "dim")
+    if end > start:
+        first, last = sentence_around(context, start, end)
+        before, after = printable(context[first:start]), printable(context[end:last])
+        found = Text.assemble(before, (f"[{printable(context[start:end])}]", "bold cyan"), after)
+        shown = Text("  ").join([shown, found])
+    out.print(Text.assemble(_head(answer), f"  ({_facts(answer)})  ", shown), soft_wrap=True)
+
+
+def _head(answer: Prediction) -> tuple[str, str]:
+    if answer.abstained:
+        return "not sure", "bold yellow"
+    return printable(str(answer.label)) or NO_ANSWER, "bold green"
+
+
+def _facts(answer: Prediction) -> str:
+    facts = f"{answer.scores[answer.leader or '']:.2f}"
     if answer.votes:
-        stages = [", ".join(f"{name} {count}" for name, count in stage.items()) for stage in answer.votes]
-        tallies = ", then ".join(stages)
-        facts += f"; votes: {tallies}; {answer.forwards} forward passes"
+        stages = [
+            ", ".join(
+                f"{printable(name) or NO_ANSWER} {count}"
+                for name, count in stage.items()
+                if count or answer.span is None
+            )
+            for stage in answer.votes
+        ]
+        facts += f"; votes: {', then '.join(stages)}; {answer.forwards} forward passes"
     if answer.truncated:
         facts += ", only the beginning was read"
-    out.print(Text.assemble(head, f"  ({facts})  ", shown), soft_wrap=True)
+    return facts
 
 
 def _marked(text: str, answer: Prediction, which: int) -> Text:

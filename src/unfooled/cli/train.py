@@ -84,9 +84,13 @@ def train(
         f"(95 % interval {score.low:.3f} to {score.high:.3f}, {metrics['test']['examples']} {reads}s).",
         markup=True,
     )
-    example = '"your text"' if reads == "text" else "image.png"
+    example = _EXAMPLES.get(reads, "image.png")
     out.print(f"Saved in {chosen}. Try it: unfooled predict {chosen} {example}", soft_wrap=True)
     err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
+
+
+_EXAMPLES = {"text": '"your text"', "question": '--question "…" --context "…"'}
+"""What to try a run on."""
 
 
 def _list_tasks(as_json: bool) -> None:

@@ -37,7 +37,9 @@ from unfooled.defences.smart import Smart
 from unfooled.defences.stability import Stability
 from unfooled.defences.standard import Standard
 from unfooled.defences.trades import Trades
+from unfooled.errors import UsageError
 from unfooled.files import JsonObject
+from unfooled.models import Model
 from unfooled.registry import Registry
 from unfooled.settings import build
 
@@ -85,6 +87,13 @@ def check_data(defence: Defence, data: TaskData) -> None:
     for part in defence.parts if isinstance(defence, Combination) else (defence,):
         if hasattr(part, "check_data"):
             part.check_data(data)
+
+
+def check_kind(defence: Defence, model: Model) -> None:
+    """Refuse a kind of model that a defence, or a part of it, says it cannot serve (``refuses``)."""
+    for part in defence.parts if isinstance(defence, Combination) else (defence,):
+        if reason := getattr(part, "refuses", {}).get(model.kind):
+            raise UsageError(f"The defence '{part.name}' does not serve questions: {reason}.")
 
 
 def settings_of(defence: Defence) -> JsonObject:
@@ -153,6 +162,7 @@ __all__ = [
     "TrainingData",
     "TrainingExample",
     "check_data",
+    "check_kind",
     "deployed_for",
     "make_defence",
     "preparations",

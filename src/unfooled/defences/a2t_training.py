@@ -48,6 +48,7 @@ class A2TTraining(AgainstRecipe):
     )
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[dict[str, str]] = {"question": "it attacks the labels of texts in training"}
     deployed_as: ClassVar[str] = "plain"
 
     recipe: str = setting("a2t", "Attack that makes the examples, see `unfooled attack --list`")

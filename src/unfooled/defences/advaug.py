@@ -27,6 +27,7 @@ class AdvAug(AgainstRecipe):
     summary: ClassVar[str] = "Trained again with the successes of an attack on a plain model's training texts"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[dict[str, str]] = {"question": "it attacks the labels of texts before training"}
     deployed_as: ClassVar[str] = "plain"
 
     sample: int = setting(10_000, "Training texts that are attacked, stratified; all if fewer", at_least=1)

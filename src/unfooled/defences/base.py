@@ -17,7 +17,10 @@ from unfooled.predictors import Predictor
 
 
 class Defence(Protocol):
-    """A method of training and the predictor that belongs to it."""
+    """A method of training and the predictor that belongs to it.
+
+    One that cannot serve a kind of model says why in ``refuses``, a dictionary by ``Model.kind``.
+    """
 
     @property
     def name(self) -> str: ...

@@ -61,6 +61,9 @@ class Bat(SubstitutionSets):
     name: ClassVar[str]
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "its copies keep or change a label, and an answer is none"
+    }
     deployed_as: ClassVar[str] = "plain"
 
     margin: float = setting(1.0, "Distance that obstinate copies are pushed to (m)", at_least=0, at_most=2)

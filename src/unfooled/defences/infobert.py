@@ -120,7 +120,7 @@ class InfoBertSession(Session[InfoBert]):
             return None
         features, sentences = seen.forward.features, seen.forward.summary
         assert features is not None and sentences is not None
-        words = batch.mask.bool() if own.include_special else batch.maskable
+        words = batch.mask.bool() if own.include_special else batch.words
         gradient = seen.gradient if own.gradient == "each-point" else self._clean_gradient(seen, step)
         anchored = between_ranks(gradient, words, own.anchored_from, own.anchored_to)
         if own.negatives == "batch":

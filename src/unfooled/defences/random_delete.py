@@ -33,6 +33,9 @@ class RandomDelete(Versions):
     )
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("edits", "words")
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "its certified vote is about labels, and spans have no certificate yet"
+    }
     deployed_as: ClassVar[str] = "random-delete"
 
     rates: tuple[float, ...] = setting((0.9,), "Share of words deleted (p): one rate, or one per length bin")

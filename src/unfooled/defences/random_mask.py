@@ -32,6 +32,9 @@ class RandomMask(Versions):
     summary: ClassVar[str] = "Trained on few random words of each text; certifiable vote (Zeng et al. 2021)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("words",)
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "its certified vote is about labels, and spans have no certificate yet"
+    }
     deployed_as: ClassVar[str] = "random-mask"
 
     kept: float = setting(

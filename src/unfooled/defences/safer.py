@@ -36,6 +36,9 @@ class Safer(SubstitutionSets):
     summary: ClassVar[str] = "Every word redrawn from its synonyms; certifiable vote (SAFER, Ye et al. 2020)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("synonyms",)
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "its vote redraws words of the text, and the places of answers are not kept yet"
+    }
     deployed_as: ClassVar[str] = "safer"
 
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)

@@ -16,7 +16,7 @@ import torch
 
 from unfooled.defences.session import Step
 from unfooled.errors import UsageError
-from unfooled.models import Model, as_text
+from unfooled.models import Model, TextModel
 from unfooled.models.noise import NoiseKind
 
 SHARE = 0.16
@@ -37,12 +37,12 @@ def fitted(model: Model, setting: str, value: float | None, share: float) -> flo
     """``value``, or if it is not given this share of the distance of two random words, in two digits."""
     if value is not None:
         return value
-    if model.kind != "text":
+    if not isinstance(model, TextModel):
         raise UsageError(
             f"{setting} has a default for texts only, but this model reads a {model.kind}. Give {setting} in "
             f"the units of its values, for example {setting}=0.25."
         )
-    table: Any = as_text(model).architecture.embeddings.weight
+    table: Any = model.architecture.embeddings.weight
     with torch.no_grad():
         spread = float(table.float().std()) * math.sqrt(2 * table.shape[1])
     return float(f"{share * spread:.2g}")

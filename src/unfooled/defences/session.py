@@ -30,10 +30,13 @@ D = TypeVar("D")
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training inputs, as the model reads them, and one label per input."""
+    """Training inputs, as the model reads them, and one label per input.
+
+    Of questions: windows, and the first and the last token of each answer.
+    """
 
     encoded: Sequence[EncodedInput]
-    labels: Sequence[int]
+    labels: Sequence[Any]
 
     def __len__(self) -> int:
         return len(self.encoded)
@@ -55,7 +58,7 @@ class TrainingExample:
     number: int
     """Its place in the data of the epoch: what random numbers are keyed by."""
     encoded: EncodedInput
-    label: int
+    label: Any
 
 
 CopyMaker = Callable[[Sequence[TrainingExample]], Sequence[Any]]
@@ -276,9 +279,9 @@ class Session(Generic[D]):
         return []
 
     def task_loss(self, logits: Tensor, batch: Any) -> Tensor:
-        """The mean cross-entropy of a batch."""
+        """The mean cross-entropy of a batch; of questions, that of begin and end."""
         assert batch.labels is not None
-        return F.cross_entropy(logits, batch.labels)
+        return F.cross_entropy(logits.flatten(0, -2), batch.labels.flatten())
 
 
 def total(losses: Iterable[Tensor | None]) -> Tensor | None:

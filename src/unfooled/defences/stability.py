@@ -43,8 +43,8 @@ class StabilitySession(Session[Stability]):
     def terms(self, seen: Pass, step: Step) -> Tensor | None:
         if self.defence.gamma == 0:
             return None
-        mask = getattr(seen.batch, "mask", None)
-        noisy = seen.start + self.defence.noise(step)("embeddings", seen.start, mask)
+        noised = getattr(seen.batch, "noised", None)
+        noisy = seen.start + self.defence.noise(step)("embeddings", seen.start, noised)
         logits = self.model.forward(seen.batch, start=noisy).logits
         target = seen.forward.logits.detach().softmax(dim=-1)
-        return self.defence.gamma * F.cross_entropy(logits, target)
+        return self.defence.gamma * F.cross_entropy(logits.flatten(0, -2), target.flatten(0, -2))

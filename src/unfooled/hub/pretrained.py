@@ -17,7 +17,13 @@ from unfooled import assets
 from unfooled.errors import UserError
 from unfooled.hub.fits import check_answer, check_loaded, check_shapes, check_tokenizer, check_tokenizer_files
 
-Head = Literal["AutoModel", "AutoModelForMaskedLM", "AutoModelForSequenceClassification", "BertForMaskedLM"]
+Head = Literal[
+    "AutoModel",
+    "AutoModelForMaskedLM",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForSequenceClassification",
+    "BertForMaskedLM",
+]
 """The class of ``transformers`` that opens the weights."""
 
 UNLIMITED = 1_000_000

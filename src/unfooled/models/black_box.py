@@ -17,7 +17,7 @@ from torch import Tensor
 
 from unfooled.errors import QueriesSpent, UsageError, UserError
 from unfooled.models.encoding import checked_texts, refusal
-from unfooled.models.model import Excerpt, Forward, Shared, Unreadable
+from unfooled.models.model import Excerpt, Forward, Model, Shared, Unreadable
 from unfooled.models.noise import Site
 
 Texts = tuple[str, ...]
@@ -75,6 +75,8 @@ class BlackBox:
     precision: ClassVar[str] = "float32"
     parallel: ClassVar[bool] = False
     batch_size: ClassVar[int] = TEXTS_AT_ONCE
+    parts, readings, compared = Model.parts, Model.readings, Model.compared
+    answer_texts = Model.answer_texts
 
     def __init__(
         self,

@@ -74,11 +74,25 @@ class Batch:
     labels: Tensor | None = None
     positions: Tensor | None = None
     """The place of each token, from 0, if some row has empty places; None: one after another."""
+    asked: Tensor | None = None
+    """Of questions: the tokens of the question itself, ``(rows, tokens)``."""
+    null: Tensor | None = None
+    """Of questions: the position of each row that stands for no answer."""
     encoded: tuple[Encoded, ...] = ()
     """The inputs behind the rows, with their texts: for training that changes words. ``rows`` drops them."""
 
     def __len__(self) -> int:
         return self.ids.shape[0]
+
+    @property
+    def words(self) -> Tensor:
+        """Tokens that are not special, those of a question too."""
+        return self.maskable if self.asked is None else self.maskable | self.asked
+
+    @property
+    def noised(self) -> Tensor:
+        """Tokens that noise is for: all but padding; of a question with its context, the context."""
+        return self.mask if self.asked is None else self.maskable.to(self.mask.dtype)
 
     def to(self, device: torch.device | str) -> Batch:
         return replace(self._each(lambda value: value.to(device)), encoded=self.encoded)
@@ -95,11 +109,13 @@ class Batch:
             maskable=change(self.maskable),
             labels=None if self.labels is None else change(self.labels),
             positions=None if self.positions is None else change(self.positions),
+            asked=None if self.asked is None else change(self.asked),
+            null=None if self.null is None else change(self.null),
         )
 
 
 def collate(
-    encoded: Sequence[Encoded], *, pad_id: int, labels: Sequence[int] | None = None, multiple_of: int = 1
+    encoded: Sequence[Encoded], *, pad_id: int, labels: Sequence[Any] | None = None, multiple_of: int = 1
 ) -> Batch:
     """Pad to the longest input of the batch (rounded up to ``multiple_of``), never to a fixed maximum."""
     spread_out = any(item.positions is not None for item in encoded)

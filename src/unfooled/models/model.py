@@ -59,7 +59,11 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Forward:
-    """Result of a forward pass: ``logits`` ``(rows, classes)``, hidden states if asked for."""
+    """Result of a forward pass: ``logits`` ``(rows, classes)``, hidden states if asked for.
+
+    Of questions, ``(rows, 2, tokens)``: where the answer begins and ends. What is written to the last
+    dimension (softmax, cross-entropy, divergences) serves both.
+    """
 
     logits: Tensor
     hidden: tuple[Tensor, ...] = ()
@@ -79,6 +83,15 @@ class Shared:
     """``(rows, tokens, width)``; one token where the rest of the model reads no other."""
     in_tuple: bool = False
     """The block that gave them returns a tuple."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What several passes say about one input: a row per pass, a number per possible answer."""
+
+    rows: Sequence[Sequence[float]]
+    answers: tuple[tuple[int, int], ...] | None = None
+    """The possible answers as spans of characters, (0, 0) for none; None: the labels of the model."""
 
 
 class InputBatch(Protocol):
@@ -103,7 +116,7 @@ class Model(Protocol):
     """
 
     kind: ClassVar[str]
-    """What it reads: ``text``, ``image`` or ``tensor``."""
+    """What it reads: ``text``, ``question`` (with its context), ``image`` or ``tensor``."""
 
     module: Any
     """What is called, with its weights: a PyTorch module, or a function of a tensor."""
@@ -141,9 +154,26 @@ class Model(Protocol):
         """One :class:`EncodedInput` per input, or :class:`Unreadable` with the reason."""
         ...
 
-    def batch(self, encoded: Sequence[Any], labels: Sequence[int] | None = None) -> Any:
+    def batch(self, encoded: Sequence[Any], labels: Sequence[Any] | None = None) -> Any:
         """An :class:`InputBatch` of these inputs on the model's device."""
         ...
+
+    def parts(self, item: Any) -> Sequence[Any]:
+        """The rows in which an input is read: itself, or the windows of a long context."""
+        return (item,)
+
+    def readings(self, items: Sequence[Any], logits: Tensor) -> list[Any]:
+        """What each row of logits says about the part it belongs to, for ``compared``."""
+        found: list[Any] = logits.cpu().tolist()
+        return found
+
+    def compared(self, item: Any, passes: Sequence[Sequence[Any]]) -> Compared:
+        """Several passes over one input side by side; of each pass, the readings of all parts."""
+        return Compared([own for (own,) in passes])
+
+    def answer_texts(self, item: Any, answers: Sequence[tuple[int, int]]) -> list[str]:
+        """The text of each possible answer that is a span (``Compared.answers``)."""
+        raise AssertionError(f"the answers of {type(self).__name__} are labels")
 
     def start(self, batch: Any) -> Tensor:
         """The tensor that noise is added to, ``(rows, …)``: word embeddings, or the values of a tensor."""
@@ -207,11 +237,12 @@ class Model(Protocol):
             start = given.detach().requires_grad_(True)
             copies = None if draws == 1 else [row for row in range(len(batch)) for _ in range(draws)]
             forward = self.forward(batch, start=start, sampler=sampler, sites=sites, copies=copies)
-            log_each = F.log_softmax(forward.logits, dim=-1).view(len(batch), draws, -1)
+            logits = forward.logits
+            log_each = F.log_softmax(logits, dim=-1).view(len(batch), draws, *logits.shape[1:])
             log_mean = torch.logsumexp(log_each, dim=1) - math.log(draws)
             target = log_mean.argmax(dim=-1) if labels is None else labels
             # Rows do not interact, so the gradient of the sum holds each row's own gradient.
-            loss = F.nll_loss(log_mean, target, reduction="sum")
+            loss = F.nll_loss(log_mean.flatten(0, -2), target.flatten(), reduction="sum")
             (gradient,) = torch.autograd.grad(loss, start)
         return gradient, log_mean.detach().exp()
 

@@ -42,8 +42,8 @@ class Noise:
 class NoiseSampler(Protocol):
     """Gives the noise for one site, shaped like the site's hidden states.
 
-    ``hidden`` is ``(rows, tokens, width)`` with a ``mask`` ``(rows, tokens)`` that is 0 at padding, or
-    ``(rows, …)`` without a mask, where nothing is padding.
+    ``hidden`` is ``(rows, tokens, width)`` with a ``mask`` ``(rows, tokens)`` of the tokens that take
+    noise, or ``(rows, …)`` without a mask, where all do.
     """
 
     def __call__(self, site: Site, hidden: Tensor, mask: Tensor | None) -> Tensor: ...
@@ -78,7 +78,7 @@ class KeyedNoise:
         rows = len(hidden)
         if rows != len(self.keys):
             raise ValueError(f"{len(self.keys)} noise keys for {rows} rows")
-        lengths = [hidden.shape[1]] * rows if mask is None else mask.sum(dim=1).tolist()
+        lengths = [hidden.shape[1]] * rows if mask is None else _lengths(mask).tolist()
         draw = torch.zeros(hidden.shape)
         generator = torch.Generator()
         for row, (key, length) in enumerate(zip(self.keys, lengths, strict=True)):
@@ -88,7 +88,8 @@ class KeyedNoise:
                 real.normal_(0.0, self.noise.scale, generator=generator)
             else:
                 real.copy_(_laplace_from_uniform(real.uniform_(generator=generator)) * self.noise.scale)
-        return draw.to(device=hidden.device, dtype=hidden.dtype)
+        draw = draw.to(device=hidden.device, dtype=hidden.dtype)
+        return draw if mask is None else draw * mask.unsqueeze(-1).to(hidden.dtype)
 
 
 def input_key(seed: int, key: object) -> int:
@@ -110,6 +111,11 @@ def mix(key: int, *numbers: int) -> int:
         key = ((key ^ (key >> 27)) * 0x94D049BB133111EB) & _MASK64
         key ^= key >> 31
     return key
+
+
+def _lengths(mask: Tensor) -> Tensor:
+    """The number of tokens of each row up to the last one of the mask: what is before it may be left out."""
+    return (mask * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(dim=1)
 
 
 def _site_number(site: Site) -> int:

@@ -39,12 +39,18 @@ def open_encoder(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: index for index, label in enumerate(labels)},
     }
-    if layers is not None:
-        own = int(getattr(open_config(location), "num_hidden_layers", layers))
-        if layers > own:  # the blocks that it does not have would be random
-            raise UsageError(
-                f"--layers {layers}: {encoder} has {own} encoder blocks. Give a number from 1 to {own}."
-            )
-        changes["num_hidden_layers"] = layers
+    changes |= with_layers(encoder, location, layers)
     module, tokenizer = open_pair("AutoModelForSequenceClassification", location, fresh_head=True, **changes)
     return TextModel(module.to(device), tokenizer, max_length=max_length, bf16=bf16)
+
+
+def with_layers(encoder: str, location: str, layers: int | None) -> dict[str, object]:
+    """The change of configuration that keeps the first ``layers`` blocks; more than there are is refused."""
+    if layers is None:
+        return {}
+    own = int(getattr(open_config(location), "num_hidden_layers", layers))
+    if layers > own:  # the blocks that it does not have would be random
+        raise UsageError(
+            f"--layers {layers}: {encoder} has {own} encoder blocks. Give a number from 1 to {own}."
+        )
+    return {"num_hidden_layers": layers}

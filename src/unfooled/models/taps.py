@@ -35,6 +35,8 @@ class Tap:
 
     mask: Tensor
     """Attention mask of the rows that enter, ``(rows, tokens)``."""
+    noised: Tensor
+    """Which of their tokens noise is added at."""
     embeddings: Tensor | None = None
     """Used in place of the table's output."""
     sampler: NoiseSampler | None = None
@@ -64,9 +66,10 @@ class Tap:
         if site in self.sites:
             if self.copies is not None and not self.copied:
                 hidden, self.mask = hidden[self.copies], self.mask[self.copies]
+                self.noised = self.noised[self.copies]
                 self.copied = True
             if self.sampler is not None:
-                hidden = hidden + self.sampler(site, hidden, self.mask[:, : hidden.shape[1]])
+                hidden = hidden + self.sampler(site, hidden, self.noised[:, : hidden.shape[1]])
         if self.record:
             self.hidden.append(hidden)
         return hidden

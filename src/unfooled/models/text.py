@@ -203,6 +203,7 @@ class TextModel(Model):
             index = None
         tap = Tap(
             mask=batch.mask,
+            noised=batch.noised,
             embeddings=start,
             sampler=sampler,
             sites=tuple(sites),
@@ -217,7 +218,10 @@ class TextModel(Model):
         if not self._blocks_may_share(sites) or self.module.training:
             return None
         tap = Tap(
-            mask=batch.mask, first_token=True, ends_at=min(site for site in sites if site != "embeddings")
+            mask=batch.mask,
+            noised=batch.noised,
+            first_token=True,
+            ends_at=min(site for site in sites if site != "embeddings"),
         )
         try:
             self._run(batch, tap)
@@ -237,6 +241,7 @@ class TextModel(Model):
         index = torch.tensor(copies, device=batch.ids.device)
         tap = Tap(
             mask=batch.mask,
+            noised=batch.noised,
             sampler=sampler,
             sites=tuple(sites),
             copies=index,
@@ -254,9 +259,15 @@ class TextModel(Model):
             inputs["position_ids"] = batch.positions + self._first_position()
         attention = self.trained_attention() if self.module.training else nullcontext()
         with tapped(self.architecture, tap), self.autocast(), attention:
-            logits = self.module(**inputs).logits
+            output = self.module(**inputs)
+        logits = self._logits(output, batch, tap.copies if tap.copied else None)
         summary = None if tap.last is None else self._summary(tap.last, tap.mask)
         return Forward(logits.float(), tuple(tap.hidden), summary, tap.features)
+
+    def _logits(self, output: Any, batch: Batch, copies: Tensor | None) -> Tensor:
+        """What the head says; ``copies`` are the rows of the batch that rows of the output belong to."""
+        logits: Tensor = output.logits
+        return logits
 
     def _summary(self, last: Tensor, mask: Tensor) -> Tensor:
         """What the head reads of each row of the last layer."""

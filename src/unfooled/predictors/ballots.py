@@ -80,8 +80,11 @@ def cast(
     ballots: Sequence[Ballot],
     noise: Noise,
     kept: KeptStates | None = None,
-) -> list[list[float]]:
-    """The logits of every ballot, in the order given; ``kept`` is used, and filled for later ballots."""
+) -> list[Any]:
+    """What every ballot says (``Model.readings``: the logits), in the order given.
+
+    ``kept`` is used, and filled for later ballots.
+    """
     most = model.batch_size
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for number, ballot in enumerate(ballots):
@@ -99,9 +102,9 @@ def cast(
         # A large group is split so that no single row outgrows a batch.
         size = max(1, most // max(1, len(item)))
         rows += [_Row(item, numbers[start : start + size], states) for start in range(0, len(numbers), size)]
-    logits: list[list[float]] = [[] for _ in ballots]
+    readings: list[Any] = [None for _ in ballots]
 
-    def logits_of(chunk: list[_Row]) -> list[tuple[int, list[float]]]:
+    def readings_of(chunk: list[_Row]) -> list[tuple[int, Any]]:
         with torch.inference_mode():
             batch = model.batch([row.item for row in chunk])
             numbers = [number for row in chunk for number in row.numbers]
@@ -114,14 +117,15 @@ def cast(
                 forward = model.after(batch, shared, sampler=sampler, sites=noise.sites, copies=copies)
             else:
                 forward = model.forward(batch, sampler=sampler, sites=noise.sites, copies=copies)
-            return list(zip(numbers, forward.logits.cpu().tolist(), strict=True))
+            owners = [row.item for row in chunk for _ in row.numbers]
+            return list(zip(numbers, model.readings(owners, forward.logits), strict=True))
 
     chunks = _packed([row for row in rows if row.states is not None], most)
     chunks += _packed([row for row in rows if row.states is None], most)
-    for found in map_batches(logits_of, chunks, model.device, parallel=model.parallel):
-        for number, values in found:
-            logits[number] = values
-    return logits
+    for found in map_batches(readings_of, chunks, model.device, parallel=model.parallel):
+        for number, reading in found:
+            readings[number] = reading
+    return readings
 
 
 def _keep(
@@ -191,7 +195,7 @@ def _packed(rows: Sequence[_Row], most: int) -> list[list[_Row]]:
 
 
 class Draws:
-    """Casts ballots for many owners at once and appends their logits.
+    """Casts ballots for many owners at once and appends what they say.
 
     With ``rounds``, what the ballots of one masked input share is computed once for all of them, until
     ``close``.
@@ -205,19 +209,19 @@ class Draws:
 
     def extend(
         self,
-        logits: Any,
+        readings: Any,
         owners: Sequence[int],
         size: int,
         ballot: Callable[[int, int], Ballot],
     ) -> None:
-        """``size`` further ballots for each owner, appended to ``logits[owner]``."""
+        """``size`` further ballots for each owner, appended to ``readings[owner]``."""
         ballots: list[Ballot] = []
         for owner in owners:
-            done = len(logits[owner])
+            done = len(readings[owner])
             ballots += [ballot(owner, draw) for draw in range(done, done + size)]
         rows = cast(self._model, self._encoded, ballots, self._noise, self._kept)
         for one, row in zip(ballots, rows, strict=True):
-            logits[one.owner].append(row)
+            readings[one.owner].append(row)
 
     def close(self, owners: Iterable[int]) -> None:
         """These owners have all their ballots: nothing is kept for them."""

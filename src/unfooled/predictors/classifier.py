@@ -11,19 +11,21 @@ import secrets
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from unfooled.errors import UsageError
 from unfooled.files import JsonObject
-from unfooled.models import EncodedInput, Model, Unreadable
+from unfooled.models import BlackBox, EncodedInput, Model, TextModel, Unreadable
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
-from unfooled.records.metric import ACCURACY, METRICS, Metric
+from unfooled.records.metric import ACCURACY, METRICS, Metric, Truth
 from unfooled.records.prediction import Prediction
 from unfooled.records.predictions import Predictions
 from unfooled.settings import check_seed
+
+Number = TypeVar("Number", int, float)
 
 
 class Classifier:
@@ -77,7 +79,8 @@ class Classifier:
 
     @property
     def takes_pairs(self) -> bool:
-        return self.task.get("kind") == "pair"
+        """Whether an input is two texts: a pair, or a question and its context."""
+        return self.task.get("kind") in ("pair", "qa")
 
     @property
     def metric(self) -> Metric:
@@ -125,7 +128,7 @@ class Classifier:
             made.get(number) or Prediction(label=None, refused=item.reason)
             for number, item in enumerate(read)
         )
-        if self.model.kind != "text":
+        if not isinstance(self.model, TextModel | BlackBox):
             return Predictions(answers, tuple(item.show() for item in read))
         texts = tuple(own[0] for own in checked)
         return Predictions(answers, texts, None if pairs is None else tuple(own[1] for own in checked))
@@ -150,13 +153,27 @@ class Classifier:
             raise UsageError("This classifier was trained on single texts: leave out pairs.")
         return made
 
+    def answer_names(self, item: EncodedInput, decision: Decision) -> Sequence[str]:
+        """The answers that a decision is about: the labels, or the texts of spans."""
+        if decision.answers is None:
+            return self.labels
+        return self.model.answer_texts(item, decision.answers)
+
+    def answer(self, item: EncodedInput, decision: Decision) -> Truth:
+        """What the task's metric scores: the class, or the text of a span."""
+        return (
+            decision.label if decision.answers is None else self.answer_names(item, decision)[decision.label]
+        )
+
     def _prediction(self, item: EncodedInput, decision: Decision) -> Prediction:
         masked = item.excerpts(decision.masked)
-        leader = self.labels[decision.label]
+        names = self.answer_names(item, decision)
+        leader = names[decision.label]
         return Prediction(
             label=None if decision.abstained else leader,
-            scores=dict(zip(self.labels, decision.scores, strict=True)),
-            votes=tuple(dict(zip(self.labels, stage, strict=True)) for stage in decision.votes),
+            scores=_by_name(names, decision.scores),
+            votes=tuple(_by_name(names, stage) for stage in decision.votes),
+            span=decision.span,
             stage=decision.stage,
             masked_words=tuple(word for word, _ in masked),
             masked_spans=tuple(span for _, span in masked),
@@ -166,3 +183,11 @@ class Classifier:
             leader=leader,
             truncated=item.truncated,
         )
+
+
+def _by_name(names: Sequence[str], numbers: Sequence[Number]) -> dict[str, Number]:
+    """The numbers by name; spans with the same text in several places count together."""
+    found: dict[str, Number] = {}
+    for name, number in zip(names, numbers, strict=True):
+        found[name] = found[name] + number if name in found else number
+    return found

@@ -9,6 +9,7 @@ from typing import ClassVar
 from unfooled.files import JsonObject
 from unfooled.models import EncodedInput, Model, Noise, Site
 from unfooled.predictors.ballots import Draws
+from unfooled.predictors.input_parts import Parts
 from unfooled.predictors.masking import Masking, MaskPlan, check_randomisation, make_plan
 from unfooled.predictors.predictor import Seed
 from unfooled.settings import MOST_VOTES, setting
@@ -80,16 +81,17 @@ class Randomised:
         )
         return plan, noise
 
-    def begin(
-        self, model: Model, encoded: Sequence[EncodedInput], seed: Seed, *, rounds: bool = False
-    ) -> tuple[MaskPlan, Draws]:
+    def begin(self, parts: Parts, seed: Seed, *, rounds: bool = False) -> tuple[MaskPlan, Draws]:
         """The saliency pass, and the means to cast ballots; ``rounds``: the same inputs more than once."""
-        plan, noise = self.planned(model, encoded, seed)
-        return plan, Draws(model, encoded, noise, rounds=rounds)
+        plan, noise = self.planned(parts.model, parts.rows, parts.seeds(seed))
+        return plan, Draws(parts.model, parts.rows, noise, rounds=rounds)
 
-    def shown_masks(self, plan: MaskPlan, owner: int) -> tuple[int, ...]:
+    def shown_masks(self, parts: Parts, plan: MaskPlan, owner: int) -> tuple[int, ...]:
         """The most salient positions, which a decision reports as masked."""
-        return tuple(plan.ranked[owner][: plan.amounts[owner]]) if self.masking == "gradient" else ()
+        if self.masking != "gradient":
+            return ()
+        top = [own[:count] for own, count in zip(plan.ranked, plan.amounts, strict=True)]
+        return parts.positions(owner, top)
 
     def describe(self) -> JsonObject:
         return {"name": self.name, **asdict(self), "noise_layers": list(self.noise_layers)}

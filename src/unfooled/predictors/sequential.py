@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Model
+from unfooled.predictors.input_parts import Parts, parts_of
 from unfooled.predictors.masking import MaskPlan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
@@ -54,8 +56,17 @@ class Sequential(Randomised):
     def pool(self) -> int:
         return self.candidates
 
+    def check(self, model: Model) -> None:
+        super().check(model)
+        if not model.num_labels:
+            raise UsageError(
+                "The predictor 'sequential' needs a fixed list of answers: its error rate counts how many "
+                "wrong ones there are. A question has as many as its context has spans. Use two-step or vote."
+            )
+
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
-        plan, draws = self.begin(model, encoded, seed, rounds=True)
+        parts = parts_of(model, encoded)
+        plan, draws = self.begin(parts, seed, rounds=True)
         classes = model.num_labels
         logits: list[list[list[float]]] = [[] for _ in encoded]
         stopped: dict[int, tuple[int, ...]] = {}
@@ -73,24 +84,24 @@ class Sequential(Randomised):
             open_ones = [o for o in open_ones if o not in stopped and len(logits[o]) < self.max_votes]
             size = min(4, self.max_votes - len(logits[open_ones[0]])) if open_ones else 0
         return [
-            self._decision(plan, owner, logits[owner], stopped.get(owner), classes)
+            self._decision(parts, plan, owner, logits[owner], stopped.get(owner))
             for owner in range(len(encoded))
         ]
 
     def _decision(
         self,
+        parts: Parts,
         plan: MaskPlan,
         owner: int,
         logits: list[list[float]],
         stopped: tuple[int, ...] | None,
-        classes: int,
     ) -> Decision:
-        votes = stopped if stopped is not None else count_votes(logits, classes)
+        votes = stopped if stopped is not None else count_votes(logits)
         return Decision(
             label=argmax(votes),
             scores=tuple(count / sum(votes) for count in votes),
             votes=(votes,),
-            masked=self.shown_masks(plan, owner),
+            masked=self.shown_masks(parts, plan, owner),
             forwards=plan.saliency_forwards + len(logits),
             abstained=self.abstain and stopped is None,
             decided=stopped is not None,

@@ -14,18 +14,19 @@ def argmax(values: Sequence[float]) -> int:
     return max(range(len(values)), key=values.__getitem__)
 
 
-def count_votes(logits: Sequence[Sequence[float]], classes: int) -> tuple[int, ...]:
-    counts = [0] * classes
+def count_votes(logits: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Votes per answer; each row of logits, one or more, is a vote."""
+    counts = [0] * len(logits[0])
     for row in logits:
         counts[argmax(row)] += 1
     return tuple(counts)
 
 
-def scores_of(logits: Sequence[Sequence[float]], output: Output, classes: int) -> tuple[float, ...]:
-    """Vote shares, or the softmax of the mean logits: one number per class, summing to one."""
+def scores_of(logits: Sequence[Sequence[float]], output: Output) -> tuple[float, ...]:
+    """Vote shares, or the softmax of the mean logits: one number per answer, summing to one."""
     if output == "vote":
-        return tuple(count / len(logits) for count in count_votes(logits, classes))
-    means = [sum(row[index] for row in logits) / len(logits) for index in range(classes)]
+        return tuple(count / len(logits) for count in count_votes(logits))
+    means = [sum(row[index] for row in logits) / len(logits) for index in range(len(logits[0]))]
     peak = max(means)
     exponentials = [math.exp(value - peak) for value in means]
     return tuple(value / sum(exponentials) for value in exponentials)

@@ -12,14 +12,15 @@ come would change the answer with a probability of at most ``second_error`` (``s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model
+from unfooled.models import Compared, EncodedInput, Model
 from unfooled.predictors.ballots import Draws
+from unfooled.predictors.input_parts import Parts, parts_of
 from unfooled.predictors.masking import MaskPlan
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
@@ -31,16 +32,7 @@ from unfooled.statistics.curtailment import cannot_change, change_probability
 SecondStage = Literal["fixed", "sequential"]
 ROUND = 4
 """Ballots of a sequential second stage that are cast together, of every open input at once."""
-Logits = list[list[float]]
-
-
-@dataclass(frozen=True)
-class Ballots:
-    """The second stage of one input."""
-
-    counted: Logits
-    cast: int
-    """How many were cast; those after the vote was over do not count."""
+Logits = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -91,36 +83,37 @@ class TwoStep(Randomised):
             )
 
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
-        plan, draws = self.begin(model, encoded, seed, rounds=True)
-        classes = model.num_labels
-        first: list[Logits] = [[] for _ in encoded]
-        draws.extend(first, range(len(encoded)), self.first_votes, plan.top)
-        open_ones = [owner for owner, logits in enumerate(first) if not self._stands(logits, classes)]
-        draws.close(set(range(len(encoded))) - set(open_ones))
-        second = self._second_stage(plan, draws, open_ones, classes)
+        parts = parts_of(model, encoded)
+        plan, draws = self.begin(parts, seed, rounds=True)
+        first: dict[int, list[Any]] = {place: [] for place in range(len(parts.rows))}
+        draws.extend(first, range(len(parts.rows)), self.first_votes, plan.top)
+        open_ones = [owner for owner in range(len(encoded)) if not self._stands(parts.compared(owner, first))]
+        draws.close(parts.places(set(range(len(encoded))) - set(open_ones)))
+        second, counted = self._second_stage(parts, plan, draws, open_ones)
         return [
-            self._decision(plan, owner, first[owner], second.get(owner), classes)
+            self._decision(parts, plan, owner, first, second, counted.get(owner))
             for owner in range(len(encoded))
         ]
 
-    def _stands(self, logits: Logits, classes: int) -> bool:
-        return max(count_votes(logits, classes)) >= votes_to_pass(self.first_votes, self.alpha)
+    def _stands(self, found: Compared) -> bool:
+        return max(count_votes(found.rows)) >= votes_to_pass(self.first_votes, self.alpha)
 
     def _second_stage(
-        self, plan: MaskPlan, draws: Draws, owners: Sequence[int], classes: int
-    ) -> dict[int, Ballots]:
-        """The ballots of each owner that count, and how many were cast."""
-        cast: dict[int, Logits] = {owner: [] for owner in owners}
+        self, parts: Parts, plan: MaskPlan, draws: Draws, owners: Sequence[int]
+    ) -> tuple[dict[int, list[Any]], dict[int, int]]:
+        """The ballots of each part, and how many of each owner count: none after the vote was over."""
+        cast: dict[int, list[Any]] = {place: [] for place in parts.places(owners)}
         counted: dict[int, int] = {}
         open_ones = list(owners)
         for size in self._rounds():
-            draws.extend(cast, open_ones, size, plan.sampled)
+            draws.extend(cast, parts.places(open_ones), size, plan.sampled)
             for owner in open_ones:
-                if (stop := self._stop(cast[owner], len(cast[owner]) - size, classes)) is not None:
+                rows = parts.compared(owner, cast).rows
+                if (stop := self._stop(rows, len(rows) - size)) is not None:
                     counted[owner] = stop
-            draws.close(owner for owner in open_ones if owner in counted)
+            draws.close(parts.places(owner for owner in open_ones if owner in counted))
             open_ones = [owner for owner in open_ones if owner not in counted]
-        return {owner: Ballots(logits[: counted.get(owner)], len(logits)) for owner, logits in cast.items()}
+        return cast, {owner: counted.get(owner, len(cast[parts.of[owner][0]])) for owner in owners}
 
     def _rounds(self) -> list[int]:
         """All ballots at once; or in parts, where the rest may not be needed."""
@@ -136,36 +129,47 @@ class TwoStep(Randomised):
     def _only_the_winner_counts(self) -> bool:
         return self.abstain_below == 0 and self.abstain_error_rate is None
 
-    def _stop(self, logits: Logits, looked_at: int, classes: int) -> int | None:
+    def _stop(self, logits: Logits, looked_at: int) -> int | None:
         """After how many ballots the vote is over, if it is.
 
         A sequential vote is looked at after every ballot, so that the answer does not depend on the rounds.
         """
         votes = self.second_votes
         if self.second_stage == "fixed":
-            return len(logits) if cannot_change(count_votes(logits, classes), votes - len(logits)) else None
-        counts = list(count_votes(logits[:looked_at], classes))
-        for number, row in enumerate(logits[looked_at:], start=looked_at + 1):
+            return len(logits) if cannot_change(count_votes(logits), votes - len(logits)) else None
+        counts = [0] * len(logits[0])
+        for number, row in enumerate(logits, start=1):
             counts[argmax(row)] += 1
-            if change_probability(tuple(counts), votes - number) <= self.second_error:
+            if number > looked_at and change_probability(tuple(counts), votes - number) <= self.second_error:
                 return number
         return None
 
     def _decision(
-        self, plan: MaskPlan, owner: int, first: Logits, second: Ballots | None, classes: int
+        self,
+        parts: Parts,
+        plan: MaskPlan,
+        owner: int,
+        first: Mapping[int, list[Any]],
+        second: Mapping[int, list[Any]],
+        counted: int | None,
     ) -> Decision:
-        final = first if second is None else second.counted
-        votes = [count_votes(stage, classes) for stage in ([first] if second is None else [first, final])]
-        scores = scores_of(final, self.output, classes)
+        places = parts.of[owner]
+        stages = {place: first[place] + (second[place][:counted] if counted else []) for place in places}
+        found = parts.compared(owner, stages)  # one list of answers for both stages
+        begun, final = found.rows[: self.first_votes], found.rows[self.first_votes :] or found.rows
+        votes = [count_votes(stage) for stage in ([begun, final] if counted else [begun])]
+        scores = scores_of(final, self.output)
+        ballots = self.first_votes + (len(second[places[0]]) if counted else 0)
         return Decision(
             label=argmax(scores),
             scores=scores,
             votes=tuple(votes),
-            masked=self.shown_masks(plan, owner),
-            forwards=plan.saliency_forwards + len(first) + (0 if second is None else second.cast),
+            masked=self.shown_masks(parts, plan, owner),
+            forwards=len(places) * (plan.saliency_forwards + ballots),
             abstained=abstains(
                 votes[-1], scores, below=self.abstain_below, error_rate=self.abstain_error_rate
             ),
+            answers=found.answers,
         )
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unfooled.models import EncodedInput, Model, Noise
 from unfooled.models.noise import NoiseKind
+from unfooled.predictors.input_parts import parts_of
 from unfooled.predictors.masking import Masking
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.randomised import Randomised
@@ -43,23 +44,26 @@ class Vote(Randomised):
         return Noise(self.sigma, self.noise_layers, self.kind)
 
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
-        plan, draws = self.begin(model, encoded, seed)
-        logits: list[list[list[float]]] = [[] for _ in encoded]
-        draws.extend(logits, range(len(encoded)), self.votes, plan.top)
+        parts = parts_of(model, encoded)
+        plan, draws = self.begin(parts, seed)
+        readings: list[list[Any]] = [[] for _ in parts.rows]
+        draws.extend(readings, range(len(parts.rows)), self.votes, plan.top)
         decisions = []
-        for owner, rows in enumerate(logits):
-            scores = scores_of(rows, self.output, model.num_labels)
-            votes = count_votes(rows, model.num_labels)
+        for owner in range(len(encoded)):
+            found = parts.compared(owner, readings)
+            scores = scores_of(found.rows, self.output)
+            votes = count_votes(found.rows)
             decisions.append(
                 Decision(
                     label=argmax(scores),
                     scores=scores,
                     votes=(votes,),
-                    masked=self.shown_masks(plan, owner),
-                    forwards=plan.saliency_forwards + self.votes,
+                    masked=self.shown_masks(parts, plan, owner),
+                    forwards=len(parts.of[owner]) * (plan.saliency_forwards + self.votes),
                     abstained=abstains(
                         votes, scores, below=self.abstain_below, error_rate=self.abstain_error_rate
                     ),
+                    answers=found.answers,
                 )
             )
         return decisions

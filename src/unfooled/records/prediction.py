@@ -12,7 +12,8 @@ class Prediction:
     """The answer for one input, in the user's words."""
 
     label: str | None
-    """None when the input was refused or the predictor abstained."""
+    """None when the input was refused or the predictor abstained. Of a question: the text of the answer,
+    empty if there is none."""
     scores: dict[str, float] = field(default_factory=dict)
     votes: tuple[dict[str, int], ...] = ()
     """Votes of each stage that was run."""
@@ -30,6 +31,8 @@ class Prediction:
     decided: bool | None = None
     """Whether the votes decided at the error rate asked for; None if none was. False: the leader may not be
     the most probable class, whatever the label says."""
+    span: tuple[int, int] | None = None
+    """Of a question: first character and the one past the last of the leading answer in its context."""
     leader: str | None = None
     """The leading label, also when the predictor abstained."""
     truncated: bool = False

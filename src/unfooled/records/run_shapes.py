@@ -39,12 +39,22 @@ class ImagesShape(TypedDict):
     shape: tuple[int, int, int]
 
 
+class QuestionsShape(TypedDict):
+    """How a model that answers questions reads them"""
+
+    max_length: int
+    stride: int
+    longest_answer: int
+    unanswerable: bool
+
+
 class _MarkerMore(TypedDict, total=False):
     unfooled: str
     weights: str
     files: dict[str, str]
     max_length: int
     images: ImagesShape
+    questions: QuestionsShape
 
 
 class MarkerFormat(_MarkerMore):
@@ -66,13 +76,15 @@ class _TestMore(TypedDict, total=False):
     metric: str
     abstained: int
     seconds: float | None
-
-
-class TestShape(_TestMore):
-    examples: int
     macro_f1: float
     confusion: tuple[tuple[int, ...], ...]
     labels: tuple[str, ...]
+
+
+class TestShape(_TestMore):
+    """Of a split; labels and confusion where answers are labels"""
+
+    examples: int
     forwards_per_example: float
 
 

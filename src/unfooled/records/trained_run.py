@@ -51,10 +51,11 @@ class Run:
     accuracy: float
     low: float
     high: float
-    macro_f1: float
+    macro_f1: float | None
     abstained: int
     confusion: tuple[tuple[int, ...], ...]
-    """Rows are the truth, columns the answer; texts without an answer are in neither."""
+    """Rows are the truth, columns the answer; texts without an answer are in neither. Empty where answers are
+    no labels."""
     forwards: float
     """Forward passes per answer."""
     train_seconds: float
@@ -62,6 +63,8 @@ class Run:
     resumed: bool
     """Training was interrupted: ``train_seconds`` is its last part only."""
     versions: dict[str, str]
+    metric: str = "accuracy"
+    """What ``accuracy`` is: the name of the task's metric."""
     rows: tuple[tuple[str, int], ...] = ()
     """How many rows each split has, then how many were left out for each reason."""
     weights: str = ""
@@ -86,7 +89,8 @@ class Run:
     @property
     def majority(self) -> float | None:
         """Accuracy of always giving the most frequent class; unknown if some texts got no answer."""
-        return None if self.abstained else max(map(sum, self.confusion)) / self.examples
+        known = self.confusion and not self.abstained
+        return max(map(sum, self.confusion)) / self.examples if known else None
 
     def summary(self) -> JsonObject:
         """The verdict as plain values."""

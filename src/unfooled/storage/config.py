@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from unfooled.errors import UsageError
 from unfooled.hub.devices import check_precision
@@ -31,13 +31,18 @@ class TrainConfig:
     task: str | None = setting(None, "Named task, see `unfooled train --list-tasks`")
     data: str | None = setting(
         None,
-        "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]; images: a folder or .npz file",
+        "Training file (CSV, TSV, JSONL, Parquet) or hub:NAME[:CONFIGURATION]; questions: SQuAD's JSON, "
+        "JSONL or Parquet; images: a folder or .npz file",
+    )
+    kind: Literal["text", "qa", "image"] | None = setting(
+        None, "What the data holds: text, qa or image; recognised if not given (hub:NAME as text)"
     )
     dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
     test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
     text_column: str | None = setting(None, "Column with the text")
     pair_column: str | None = setting(None, "Column with the second text of a pair")
     label_column: str | None = setting(None, "Column with the label")
+    lenient: bool = setting(False, "Questions: leave out bad records and count them, instead of refusing")
     labels: tuple[str, ...] | None = setting(
         None, "Label names in order, e.g. ham,spam; found in the data if not given", commas=True
     )
@@ -52,7 +57,7 @@ class TrainConfig:
     layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1, at_most=1000)
     epochs: float | None = setting(
         None,
-        "Passes over the training data; if not given 2 for texts, 10 for images",
+        "Passes over the training data; if not given 2 for texts and questions, 10 for images",
         at_least=0.001,
         at_most=10_000,
     )
@@ -60,10 +65,13 @@ class TrainConfig:
         None, "Peak learning rate; if not given the defence's default for texts, 0.001 for images", at_least=0
     )
     batch_size: int | None = setting(
-        None, "Examples per step; if not given 32 for texts, 128 for images", at_least=1, at_most=MOST_AT_ONCE
+        None,
+        "Examples per step; if not given 32 for texts, 16 for questions, 128 for images",
+        at_least=1,
+        at_most=MOST_AT_ONCE,
     )
     max_length: int | None = setting(
-        None, "Tokens read of each text; the task's default if not given", at_least=4
+        None, "Tokens of each text, or of a window of a context; the task's default if not given", at_least=4
     )
     warmup: float = setting(
         0.06, "Share of the steps over which the learning rate rises", at_least=0, at_most=1
@@ -138,10 +146,13 @@ class TrainConfig:
         return values | {"labels": labels, "augment": list(self.augment)}
 
 
+_LATER: Mapping[str, Any] = {"augment": [], "schedule": "linear", "kind": None, "lenient": False}
+"""Settings that older configurations do not have, and their defaults."""
+
+
 def conditions_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions in a saved configuration. Settings that came later are left out at their default."""
-    later = {"augment": [], "schedule": "linear"}
-    same = [name for name, default in later.items() if values.get(name, default) == default]
+    same = [name for name, default in _LATER.items() if values.get(name, default) == default]
     without = ("checkpoint_every", "data_workers", *same)
     return {name: value for name, value in values.items() if name not in without}
 

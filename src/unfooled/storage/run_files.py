@@ -51,8 +51,9 @@ def read_run(path: str | Path) -> Run:
 
 def _measured(folder: Path, metrics: MetricsShape) -> Run:
     file, test, training = folder / "metrics.json", metrics["test"], metrics["train"]
-    labels, confusion, examples = tuple(test["labels"]), test["confusion"], test["examples"]
-    if not labels or len(confusion) != len(labels) or any(len(row) != len(labels) for row in confusion):
+    labels, confusion = tuple(test.get("labels", ())), test.get("confusion", ())
+    examples = test["examples"]
+    if len(confusion) != len(labels) or any(len(row) != len(labels) for row in confusion):
         raise UserError(f"{file}: test: the confusion matrix does not fit the labels. {TRAIN_AGAIN}")
     score = clean_score(test, f"{file}: test")
     if examples < 1 or not 0 <= score.low <= score.value <= score.high <= 1:
@@ -67,7 +68,8 @@ def _measured(folder: Path, metrics: MetricsShape) -> Run:
         accuracy=score.value,
         low=score.low,
         high=score.high,
-        macro_f1=test["macro_f1"],
+        macro_f1=test.get("macro_f1"),
+        metric=score.metric,
         abstained=test.get("abstained", 0),
         confusion=tuple(tuple(row) for row in confusion),
         forwards=test["forwards_per_example"],
@@ -100,6 +102,8 @@ def _described(run: Run, marker: MarkerShape) -> Run:
         channels, height, width = marker["images"]["shape"]
         settings["architecture"] = marker["images"]["architecture"]["name"]
         settings["images"] = f"{width}×{height}×{channels}"
+    elif "questions" in marker:
+        settings |= marker["questions"]
     else:
         settings["max_length"] = marker.get("max_length")
     task = str((marker["task"] or {}).get("name") or "own data")

@@ -1,4 +1,4 @@
-"""From a configuration to trained weights: data, encoder, defence and trainer put together.
+"""From a configuration to trained weights: data, model, defence and trainer put together.
 
 :func:`prepare` finds out whether everything can be used, before a run folder is touched; :func:`fit` trains
 and measures, and goes on from the last checkpoint if there is one. Under ``torchrun`` every process calls
@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,13 +23,13 @@ from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
-from unfooled.data.images.image_files import read_image
 from unfooled.defences import (
     Defence,
     MadeExamples,
     Training,
     TrainingData,
     check_data,
+    check_kind,
     make_defence,
     settings_of,
 )
@@ -38,19 +37,18 @@ from unfooled.files import writing_below
 from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.schedules import make_schedule
-from unfooled.models import Model, as_text, new_image_model, open_encoder, own_image_model
+from unfooled.models import Model
 from unfooled.predictors import Classifier
-from unfooled.statistics.metrics import classification_metrics
 from unfooled.storage.config import TrainConfig
 from unfooled.training.checkpoint_times import CheckpointTimes
 from unfooled.training.checkpoints import last_checkpoint
-from unfooled.training.data import AnyTaskData, has_images, load_data, load_image_task, with_defaults
+from unfooled.training.data import AnyTaskData, load_any, with_defaults
+from unfooled.training.data_kind import DataKind
 from unfooled.training.epoch_data import EpochData
-from unfooled.training.image_data import ImageTaskData
-from unfooled.training.image_examples import Augmentation, ImageExamples
+from unfooled.training.kinds import kind_of
 from unfooled.training.progress import ProgressBar
 from unfooled.training.trainer import SessionTrainer, planned_steps
-from unfooled.training.watch import collapsed, few_steps
+from unfooled.training.watch import few_steps
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,12 @@ def prepare(config: TrainConfig, network: nn.Module | None = None) -> Prepared:
     """
     config = with_defaults(config)
     defence = make_defence(config.defence, config.settings)
-    splits, model = _images(config, network) if has_images(config) else _texts(config)
+    device_and_bf16(config.device, config.precision)
+    set_seed(config.seed)
+    splits = load_any(config)
+    model = kind_of(config).opened(config, splits, network)
     task = splits.task
+    check_kind(defence, model)
     defence = defence.resolved(model)
     if isinstance(splits, TaskData):
         check_data(defence, splits)
@@ -89,34 +91,6 @@ def prepare(config: TrainConfig, network: nn.Module | None = None) -> Prepared:
     return Prepared(config, splits, defence, model, classifier)
 
 
-def _texts(config: TrainConfig) -> tuple[AnyTaskData, Model]:
-    device, bf16 = device_and_bf16(config.device, config.precision)
-    set_seed(config.seed)
-    splits = load_data(config)
-    task = splits.task
-    length = config.max_length or task.max_length
-    encoder = str(config.encoder)
-    return splits, open_encoder(
-        encoder, task.labels, max_length=length, layers=config.layers, device=device, bf16=bf16
-    )
-
-
-def _images(config: TrainConfig, network: nn.Module | None) -> tuple[AnyTaskData, Model]:
-    device, _ = device_and_bf16(config.device, config.precision)
-    set_seed(config.seed)
-    splits = load_image_task(config)
-    make = partial(new_image_model, str(config.encoder))
-    if network is not None:
-        make = partial(own_image_model, network)
-    return splits, make(
-        splits.shape,
-        len(splits.task.labels),
-        device=device,
-        bf16=config.precision == "bf16",
-        open_file=read_image,
-    )
-
-
 @quiet()
 def fit(
     prepared: Prepared, folder: Path, made: Mapping[str, MadeExamples] = MappingProxyType({})
@@ -129,9 +103,10 @@ def fit(
     model = prepared.model
     arguments = _arguments(folder, prepared)
     assert config.epochs is not None and config.batch_size is not None  # filled in by with_defaults
-    data = _examples(model, splits, "train", config)
+    kind = kind_of(config)
+    data = kind.training(model, splits, config)
     steps = math.ceil(config.epochs * planned_steps(len(data), arguments))
-    dev, test = _examples(model, splits, "dev"), _examples(model, splits, "test")
+    dev, test = (kind.held_out(model, splits, split) for split in ("dev", "test"))
     bar = ProgressBar(shown=arguments.process_index == 0)
     session = prepared.defence.begin(
         Training(
@@ -152,8 +127,8 @@ def fit(
         bar.warn(told)
 
     def dev_score() -> float:
-        measured = _evaluate(classifier, dev, config.seed)
-        bar.warn(collapsed(measured))
+        measured = _evaluate(kind, classifier, dev, config.seed)
+        bar.warn(kind.collapsed(measured))
         return float(measured[splits.task.metric])
 
     trainer = SessionTrainer(
@@ -184,8 +159,8 @@ def fit(
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
     seconds = time.perf_counter() - started
     before = sum(one.seconds for one in made.values())
-    measured = _evaluate(classifier, dev, config.seed)
-    warnings = (hurried, collapsed(measured), *session.warnings())
+    measured = _evaluate(kind, classifier, dev, config.seed)
+    warnings = (hurried, kind.collapsed(measured), *session.warnings())
     return {
         "train": {
             "seconds": before + seconds,
@@ -198,7 +173,7 @@ def fit(
             "threads": torch.get_num_threads(),
         },
         "dev": measured,
-        "test": _evaluate(classifier, test, config.seed),
+        "test": _evaluate(kind, classifier, test, config.seed),
         "defence": session.figures(),
         "warnings": [told for told in warnings if told],
         "history": trainer.state.log_history,
@@ -216,31 +191,10 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def _evaluate(classifier: Classifier, data: TrainingData, seed: int) -> dict[str, Any]:
+def _evaluate(kind: DataKind, classifier: Classifier, data: TrainingData, seed: int) -> dict[str, Any]:
     started = time.perf_counter()
     decisions = classifier.decide(data.encoded, seed=seed)
-    metrics = classification_metrics(
-        data.labels,
-        [decision.label for decision in decisions],
-        classifier.labels,
-        abstained=[decision.abstained for decision in decisions],
-        forwards=[decision.forwards for decision in decisions],
-        metric=classifier.metric.name,
-        score=classifier.metric.score,
-    )
-    return metrics | {"seconds": time.perf_counter() - started}
-
-
-def _examples(
-    model: Model, splits: AnyTaskData, split: str, config: TrainConfig | None = None
-) -> TrainingData:
-    """A split as the model reads it; with a ``config``, changed at random as it says."""
-    rows = getattr(splits, split)
-    if isinstance(splits, ImageTaskData):
-        augment = None if config is None or not config.augment else Augmentation(config.augment, config.seed)
-        return TrainingData(ImageExamples(rows, augment), rows.labels.tolist())
-    pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
-    return TrainingData(as_text(model).encode(list(rows["text"]), pairs), list(rows["label"]))
+    return kind.measure(classifier, data, decisions) | {"seconds": time.perf_counter() - started}
 
 
 def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from unfooled.data.fingerprints import SPLITS, RowFingerprints
 from unfooled.data.images import is_image_task
+from unfooled.data.qa import QuestionData
 from unfooled.data.rows import Rows
-from unfooled.data.split import TaskData
 from unfooled.errors import UserError
 from unfooled.files import TRAIN_AGAIN, JsonMapping, read_json, read_yaml, write_json, write_text
 from unfooled.records.run_shapes import RowsShape
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.training.data import AnyTaskData
+from unfooled.training.image_data import ImageTaskData
 
 FORMAT = 1
 ROWS, TEST, CONFIG = "rows.json", "test.jsonl", "config.yaml"
@@ -44,10 +45,8 @@ def write_rows(place: Path, run: Path, config: TrainConfig, data: AnyTaskData) -
         )
     files = {name: _seen_from(run, path) for name, path in _files(config).items()}
     write_json(place / ROWS, {"format": FORMAT, "files": files, **own.to_dict()})
-    if keeps_test(config) and isinstance(data, TaskData):
-        write_text(
-            place / TEST, "".join(_line(data.rows["test"], n, data) for n in range(len(data.rows["test"])))
-        )
+    if keeps_test(config) and (lines := _test_lines(data)):
+        write_text(place / TEST, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines))
 
 
 def keeps_test(config: TrainConfig) -> bool:
@@ -146,11 +145,19 @@ def _damaged(run: Path, why: str) -> UserError:
     )
 
 
-def _line(rows: Rows, number: int, data: TaskData) -> str:
-    record: Mapping[str, object] = {
-        "text": rows.text[number],
-        **({} if rows.text_pair is None else {"text_pair": rows.text_pair[number]}),
-        "label": data.task.labels[rows.label[number]],
-        "row": rows.row[number],
-    }
-    return json.dumps(record, ensure_ascii=False) + "\n"
+def _test_lines(data: AnyTaskData) -> list[Mapping[str, object]]:
+    """The test rows as ``test.jsonl`` keeps them; images are not kept."""
+    if isinstance(data, QuestionData):
+        return [question.to_dict() for question in data.rows["test"]]
+    if isinstance(data, ImageTaskData):
+        return []
+    rows = data.rows["test"]
+    return [
+        {
+            "text": rows.text[number],
+            **({} if rows.text_pair is None else {"text_pair": rows.text_pair[number]}),
+            "label": data.task.labels[rows.label[number]],
+            "row": rows.row[number],
+        }
+        for number in range(len(rows))
+    ]

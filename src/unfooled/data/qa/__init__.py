@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from unfooled.data.qa.adversarial_copies import original_id
 from unfooled.data.qa.question_rows import AskedQuestion, GoldAnswer, QuestionRows
-from unfooled.data.qa.question_sources import has_questions, load_questions, read_questions
+from unfooled.data.qa.question_sources import asked_rows, has_questions, load_questions, read_questions
 from unfooled.data.qa.question_split import QuestionData
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "GoldAnswer",
     "QuestionData",
     "QuestionRows",
+    "asked_rows",
     "has_questions",
     "load_questions",
     "original_id",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from unfooled.files import JsonObject
+
 
 @dataclass(frozen=True)
 class GoldAnswer:
@@ -33,6 +35,11 @@ class AskedQuestion:
     def truth(self) -> tuple[str, ...]:
         """The texts of the right answers."""
         return tuple(answer.text for answer in self.answers)
+
+    def to_dict(self) -> JsonObject:
+        """A record of JSON lines, as it can be read again."""
+        answers = [{"text": answer.text, "answer_start": answer.start} for answer in self.answers]
+        return {"id": self.id, "question": self.text, "context": self.context, "answers": answers}
 
 
 @dataclass(frozen=True)

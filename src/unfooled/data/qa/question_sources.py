@@ -16,6 +16,7 @@ from unfooled.data.qa.squad_files import is_squad, squad_records
 from unfooled.data.tables import check_is_file, read_table, suffix_of
 from unfooled.data.tables.data_table import DataTable
 from unfooled.data.tables.raw import read_text
+from unfooled.data.texts import TextRows, read_rows
 from unfooled.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -27,11 +28,8 @@ TABLES = (".jsonl", ".ndjson", ".json", ".parquet")
 
 
 def has_questions(source: str | Path, *, encoding: str = "utf-8") -> bool:
-    """Whether a file, or a dataset ``hub:NAME``, holds questions with contexts and answers."""
-    text = str(source)
-    if text.startswith("hub:"):
-        return _hub_has_questions(text)
-    path = Path(text)
+    """Whether a file holds questions with contexts and answers. Datasets of the hub are not looked at."""
+    path = Path(source)
     try:
         if not path.is_file():
             return False
@@ -67,15 +65,6 @@ def _first_columns(path: Path, text: str) -> Iterable[str]:
     return read_jsonl(str(path), head.partition("\n")[0]).columns
 
 
-@lru_cache(maxsize=8)
-def _hub_has_questions(source: str) -> bool:
-    try:
-        columns = _downloaded(source).column_names
-    except UserError:
-        return False
-    return all(_are_questions(own) for own in columns.values())
-
-
 def _are_questions(columns: Iterable[str]) -> bool:
     return set(COLUMNS) <= set(columns)
 
@@ -107,6 +96,22 @@ def table_records(table: DataTable) -> Iterator[RawQuestion]:
         own = cells.get("id")
         named = cells if own is not None else {**cells, "id": f"{table.unit}-{place}"}
         yield RawQuestion(table.where(place), named, place)
+
+
+def asked_rows(path: str | Path, *, encoding: str = "utf-8") -> TextRows:
+    """Questions to answer, with their contexts and all that the file says of each; answers may be missing."""
+    path = Path(path)
+    check_is_file(path)
+    if suffix_of(path) != ".json" or not is_squad(text := read_text(path, encoding=encoding)):
+        return read_rows(path, text_column="question", pair_column="context", pairs=True, encoding=encoding)
+    cells = [dict(record.cells) for record in squad_records(str(path), text)]
+    for row, own in enumerate(cells, start=1):
+        if not (isinstance(own.get("question"), str) and isinstance(own["context"], str)):
+            raise DataError(f"{path}, question {row}: question and context must be texts. Mend the record.")
+    if not cells:
+        raise DataError(f"{path}: there are no questions. Check that the file was written completely.")
+    texts = [(own["question"], own["context"]) for own in cells]
+    return TextRows(["id", "question", "context"], texts, cells)
 
 
 def load_questions(

@@ -1,0 +1,166 @@
+"""Runs on questions: trained, saved, opened, verified and asked, as any other run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unfooled as uf
+from commands import command
+from tiny_questions import tiny_records, write_squad
+from tiny_runs import write_encoder
+from unfooled.errors import UsageError, UserError
+
+CONTEXT = "the film is witty in war 3"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("questions")
+    return {
+        "data": str(write_squad(folder / "tiny.json", tiny_records(120))),
+        "encoder": str(write_encoder(folder / "encoder")),
+        "max_length": 32,
+        "lr": 5e-3,
+        "epochs": 6.0,
+        "batch_size": 16,
+        "device": "cpu",
+        "precision": "float32",
+    }
+
+
+@pytest.fixture(scope="module")
+def run(inputs: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "qa"
+    uf.train(folder, **inputs)
+    return folder
+
+
+@pytest.mark.full
+def test_a_tiny_model_learns_to_answer_and_its_folder_says_how_well(run: Path) -> None:
+    test = json.loads((run / "metrics.json").read_text())["test"]
+    assert test["metric"] == "f1"
+    assert test["f1"] > 0.6, "the answer is the word after «is» or «in»"
+    low, high = test["f1_interval"]
+    assert low <= test["f1"] <= high
+    assert test["exact_match"] <= test["f1"]
+    card = (run / "README.md").read_text()
+    assert "pipeline_tag: question-answering" in card and "Labels" not in card
+    marker = json.loads((run / "unfooled.json").read_text())
+    assert marker["questions"] == {
+        "max_length": 32,
+        "stride": 128,
+        "longest_answer": 30,
+        "unanswerable": False,
+    }
+    assert (run / "test.jsonl").is_file()
+
+
+@pytest.mark.full
+def test_a_saved_run_answers_as_the_trained_one_and_is_verified(run: Path) -> None:
+    clf = uf.load(run, precision="float32")
+    found = clf.predict(["the film is", ""], [CONTEXT, CONTEXT])
+    assert found[0].label is not None and found[0].label in CONTEXT
+    assert found[0].span is not None
+    assert CONTEXT[slice(*found[0].span)] == found[0].label
+    assert found[1].refused == "the question is empty"
+    assert uf.verify(run).passed
+
+
+@pytest.mark.full
+def test_the_command_shows_the_answer_in_its_sentence(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--question", "the film is", "--context", f"Who knows? {CONTEXT}. It ends."]
+    assert command(monkeypatch, "predict", run, *asked) == 0
+    shown = capsys.readouterr().out
+    assert "[" in shown and "It ends" not in shown
+    assert command(monkeypatch, "predict", run, *asked, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["label"] and answer["span"][1] > answer["span"][0]
+    assert command(monkeypatch, "predict", run, "a text") == 2
+    assert "--question" in capsys.readouterr().err
+    test, out = run / "test.jsonl", tmp_path / "a.jsonl"
+    assert command(monkeypatch, "predict", run, "--file", test, "--out", out) == 0
+    assert len(out.read_text().splitlines()) == len(test.read_text().splitlines())
+
+
+@pytest.mark.full
+def test_a_stopped_training_goes_on_to_the_same_weights(inputs: dict[str, Any], tmp_path: Path) -> None:
+    short = {**inputs, "epochs": 2.0, "checkpoint_every": 5}
+    uf.train(tmp_path / "whole", **short)
+    from unfooled.training.trainer import SessionTrainer
+
+    steps = 0
+    original = SessionTrainer.training_step
+
+    def stopping(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps == 9:
+            raise KeyboardInterrupt
+        return original(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SessionTrainer, "training_step", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            uf.train(tmp_path / "parts", **short)
+    again = uf.train(tmp_path / "parts", **short)
+    assert again.metrics["train"]["resumed"]
+    same = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "parts")]
+    assert same[0] == same[1]
+
+
+@pytest.mark.full
+def test_unanswerable_questions_train_a_model_that_may_give_no_answer(
+    inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    data = write_squad(tmp_path / "two.json", tiny_records(60, unanswerable=True), "v2.0")
+    clf = uf.train(tmp_path / "run", **{**inputs, "data": str(data), "epochs": 1.0})
+    assert clf.metrics["test"]["no_answer"]["examples"] > 0
+    assert uf.load(tmp_path / "run").model.unanswerable  # type: ignore[attr-defined]
+
+
+def test_settings_for_other_data_are_refused(inputs: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--text-column.*not for questions"):
+        uf.train(tmp_path / "run", **{**inputs, "text_column": "question"})
+    with pytest.raises(UsageError, match="--lenient is for questions"):
+        uf.train(tmp_path / "run", task="movie-reviews", lenient=True)
+
+
+def test_a_bad_record_stops_the_training_before_a_folder_is_made(
+    inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    records = tiny_records(8)
+    records[3]["answers"][0]["answer_start"] += 1
+    data = write_squad(tmp_path / "bad.json", records)
+    with pytest.raises(UserError, match=f"id '{records[3]['id']}'"):
+        uf.train(tmp_path / "run", **{**inputs, "data": str(data)})
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.full
+def test_a_model_of_your_own_answers_questions(tmp_path: Path) -> None:
+    from tiny_questions import tiny_reader
+
+    own = tiny_reader()
+    clf = uf.wrap(own.module, own.tokenizer, max_length=48)
+    (answer,) = clf.predict(["the film is"], [CONTEXT])
+    assert answer.label in CONTEXT
+    with pytest.raises(UsageError, match="give their contexts too"):
+        clf.predict(["the film is"])
+
+
+@pytest.mark.full
+def test_a_damaged_run_is_told(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    marker = json.loads((copy / "unfooled.json").read_text())
+    marker["questions"]["stride"] = -1
+    (copy / "unfooled.json").write_text(json.dumps(marker))
+    with pytest.raises(UserError, match="stride"):
+        uf.load(copy)
