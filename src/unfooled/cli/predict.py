@@ -281,7 +281,7 @@ def _show_span(texts: tuple[str, ...], answer: Prediction) -> None:
     """An answer to a question, and the sentence of the context that it stands in."""
     from rich.text import Text
 
-    from unfooled.words.sentences import sentence_around
+    from unfooled.words.sentence_places import sentence_around
 
     assert answer.span is not None
     context = texts[1]

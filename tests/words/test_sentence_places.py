@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unfooled.words.sentences import sentence_around, sentences
+from unfooled.words.sentence_places import sentence_around, sentences
 
 
 def shown(text: str) -> list[str]:
