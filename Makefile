@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TEXTATTACK := .venv-textattack
 ART := .venv-art
 
-.PHONY: help venv demo test lint test-fast test-browser test-slow docs-tables benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
+.PHONY: help venv demo test lint test-fast test-browser test-slow docs docs-tables benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
 
 help:
 	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (about 10 minutes on 2 free cores)"
@@ -16,6 +16,7 @@ help:
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"
 	@echo "make test-browser    only the tests in a real browser (needs Chromium; make test runs them too)"
+	@echo "make docs            build the documentation into site/, offline; a broken link is an error"
 	@echo "make docs-tables     write the tables of the docs anew, from the code"
 	@echo "make benchmark-rsmi  cost of RSMI against plain fine-tuning"
 	@echo "make textattack-venv TextAttack in its own environment, for the attack benchmark"
@@ -50,6 +51,9 @@ test-browser: venv
 
 test-slow: venv
 	$(BIN)/python -m pytest -m slow
+
+docs: venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 docs-tables: venv
 	$(BIN)/python docs/tables.py

@@ -135,7 +135,7 @@ def as_majority(p_top: float, p_second: float) -> float:
     Where a changed text shows the same in all but a share Δ of the draws, the first class loses at most Δ and
     any other gains at most Δ: the answer stays while p_top − p_second > 2Δ, as that majority does while it
     stays above ½ + Δ. Deletion's bound for other numbers of lost and gained words turns on the lead alike
-    (docs/certificates.md). With p_second = 1 − p_top it is p_top itself.
+    (docs/bounds.md). With p_second = 1 − p_top it is p_top itself.
     """
     lead = math.nextafter(p_top - p_second, 0.0)
     return max(p_top, math.nextafter(0.5 + lead / 2, 0.0)) if lead > 0 else p_top

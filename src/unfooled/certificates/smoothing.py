@@ -311,7 +311,7 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
         raise UsageError(
             f"The predictor '{name}' adds its noise after blocks {blocks} only. What the blocks before them "
             "do to a small change of the input is not bounded, so noise there gives no certificate at the "
-            f"embeddings (nor does Theorem 1 of the RSMI paper; see docs/certificates.md). {remedy}"
+            f"embeddings (nor does Theorem 1 of the RSMI paper; see docs/bounds.md). {remedy}"
         )
     kind = predictor.noise.kind
     if kind != wanted:
