@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from unfooled.api.attack import attack
     from unfooled.api.certify import certify
+    from unfooled.api.evaluate import evaluate
     from unfooled.api.load import load, save, wrap
     from unfooled.api.predict import predict
     from unfooled.api.repeat import repeat
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from unfooled.records.attack_report import AttackReport
     from unfooled.records.certificate_report import CertificateReport
     from unfooled.records.documents import BenchmarkReport, RepresentReport, SweepReport, WrittenReport
+    from unfooled.records.evaluation_report import EvaluationReport
     from unfooled.records.prediction import Prediction
     from unfooled.records.predictions import Predictions
     from unfooled.records.repeat_report import RepeatReport
@@ -51,6 +53,7 @@ _LAZY = {
     "BenchmarkReport": "unfooled.records.documents",
     "CertificateReport": "unfooled.records.certificate_report",
     "Classifier": "unfooled.predictors",
+    "EvaluationReport": "unfooled.records.evaluation_report",
     "Inputs": "unfooled.data.inputs",
     "Limits": "unfooled.attacks.limits",
     "Prediction": "unfooled.records.prediction",
@@ -69,6 +72,7 @@ _LAZY = {
     "attack": "unfooled.api.attack",
     "benchmark": "unfooled.benchmarks.run",
     "certify": "unfooled.api.certify",
+    "evaluate": "unfooled.api.evaluate",
     "load": "unfooled.api.load",
     "predict": "unfooled.api.predict",
     "repeat": "unfooled.api.repeat",
@@ -87,6 +91,7 @@ __all__ = [
     "BenchmarkReport",
     "CertificateReport",
     "Classifier",
+    "EvaluationReport",
     "Inputs",
     "Limits",
     "Prediction",
@@ -106,6 +111,7 @@ __all__ = [
     "attack",
     "benchmark",
     "certify",
+    "evaluate",
     "load",
     "predict",
     "repeat",

@@ -164,3 +164,65 @@ def test_a_damaged_run_is_told(run: Path, tmp_path: Path) -> None:
     (copy / "unfooled.json").write_text(json.dumps(marker))
     with pytest.raises(UserError, match="stride"):
         uf.load(copy)
+
+
+@pytest.mark.full
+def test_clean_and_adversarial_files_are_measured_side_by_side(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [json.loads(line) for line in (run / "test.jsonl").read_text().splitlines()]
+    copies = [
+        {**one, "id": f"{one['id']}-turk{n}", "context": f"{one['context']} the actor is funny in love {n}"}
+        for one in records[:10]
+        for n in range(2)
+    ]
+    file = write_squad(tmp_path / "added.json", [*records, *copies])
+    report = uf.evaluate(run, adversarial=[file])
+    (found,) = report.adversarial
+    assert found["questions"] == len(records) and found["attacked"] == 10 and found["copies"] == 20
+    assert found["clean_f1"] == pytest.approx(report.clean["f1"])
+    assert found["robust_f1"] <= found["clean_f1"]
+    assert "robust F1" in repr(report)
+    assert len(report.to_frame()) == len(records)
+    (kept,) = run.glob("evaluations/*/evaluation.json")
+    assert json.loads(kept.read_text())["clean"]["f1"] == report.clean["f1"]
+    assert uf.verify(run).passed
+    assert command(monkeypatch, "evaluate", run, "--adversarial", file, "--limit", 4, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["adversarial"][0]["questions"] == 4
+
+
+@pytest.mark.full
+def test_questions_on_trained_paragraphs_are_left_out(
+    run: Path, inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    everything = uf.evaluate(run, inputs["data"], out=tmp_path / "one")
+    assert everything.clean["rows"]["training"] > 100
+    assert everything.clean["examples"] == 240 - everything.clean["rows"]["training"]
+    allowed = uf.evaluate(run, inputs["data"], allow_training_rows=True, out=tmp_path / "two")
+    assert allowed.clean["examples"] == 240
+    # A copy of a question on a trained paragraph is one, too.
+    records = tiny_records(120)
+    changed = [{**one, "context": f"{one['context']} and more"} for one in records]
+    copies = [{**one, "id": f"{one['id']}-turk0"} for one in changed]
+    both = write_squad(tmp_path / "both.json", [*records, *copies])
+    found = uf.evaluate(run, both, adversarial=[both], out=tmp_path / "three")
+    assert found.adversarial[0]["questions"] == everything.clean["examples"]
+
+
+def test_labels_are_needed_elsewhere_and_certificates_are_refused_plainly(tmp_path: Path) -> None:
+    from tiny_questions import tiny_reader
+
+    own = tiny_reader()
+    clf = uf.wrap(own.module, own.tokenizer, max_length=48)
+    with pytest.raises(UsageError, match="no certificates for a model that reads a question yet"):
+        uf.certify(clf, ["a"], threat="words")
+
+
+@pytest.mark.parametrize(
+    "name", ["random-mask", "random-delete", "certified-rsmi", "advaug", "a2t", "bat-pairwise", "bat-triplet"]
+)
+def test_a_defence_that_cannot_serve_questions_says_why(
+    name: str, inputs: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' does not serve questions: it"):
+        uf.train(tmp_path / "run", **inputs, defence=name)

@@ -24,6 +24,7 @@ from unfooled.cli import (
     certify,
     demo,
     doctor,
+    evaluate,
     predict,
     repeat,
     report,
@@ -49,7 +50,7 @@ _PANELS = {
     "Start here": (demo.demo, doctor.doctor),
     "One model": (train.train, predict.predict, attack.attack, certify.certify, report.report),
     "Many models": (benchmark.benchmark, sweep.sweep),
-    "A closer look": (repeat.repeat, represent.represent, verify.verify),
+    "A closer look": (evaluate.evaluate, repeat.repeat, represent.represent, verify.verify),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

@@ -1,0 +1,235 @@
+"""``unfooled.evaluate``: a run that answers questions on clean and adversarial files, side by side.
+
+The clean file is the run's own test split if none is named. Questions on a paragraph that the run was trained
+on are left out and counted; an adversarial copy belongs to the paragraph of its original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unfooled import __version__
+from unfooled.api.arguments import checks_arguments
+from unfooled.api.target import open_classifier
+from unfooled.data.fingerprints import RowFingerprints
+from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, read_questions
+from unfooled.errors import UsageError, UserError
+from unfooled.files import JsonObject, writable, write_json
+from unfooled.models import Unreadable, as_questions
+from unfooled.records.answer_scores import answer_metrics
+from unfooled.records.evaluation_report import KEPT_EXAMPLES, EvaluationReport
+from unfooled.records.robust_answers import AnsweredQuestion, RobustAnswer, robust_answers, robust_metrics
+from unfooled.records.row_check import RowCheck
+from unfooled.settings import check_seed, check_whole
+from unfooled.storage.journal import fingerprint
+from unfooled.training.data import load_question_task
+from unfooled.training.run_rows import CONFIG, TEST, read_fingerprints, run_config
+
+if TYPE_CHECKING:
+    from unfooled.predictors import Classifier
+    from unfooled.predictors.override import PredictorChoice
+
+FORMAT = 1
+EVALUATION = "evaluation.json"
+AT_ONCE = 64
+"""Questions that are read and answered together."""
+
+
+@checks_arguments
+def evaluate(
+    classifier: Classifier | str | Path,
+    data: str | Path | None = None,
+    *,
+    adversarial: Sequence[str | Path] = (),
+    limit: int | None = None,
+    lenient: bool = False,
+    allow_training_rows: bool = False,
+    encoding: str = "utf-8",
+    predictor: PredictorChoice = None,
+    seed: int = 0,
+    device: str = "auto",
+    out: str | Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> EvaluationReport:
+    """F1 and exact match on ``data`` (default: the run's test questions) and on each ``adversarial`` file.
+
+    An adversarial file holds copies of questions, named ORIGINAL-SUFFIX as in Jia & Liang's files, and
+    perhaps the originals. A question counts with its worst copy (AddSent), which with one copy each is that copy
+    (AddOneSent). The drop is measured on the questions whose clean answer is known. ``limit`` takes the first
+    so many original questions of each file; ``lenient`` leaves out bad records. The report is kept as
+    RUN/evaluations/NAME/evaluation.json, or in the folder ``out``.
+
+    >>> evaluate("runs/qa", "dev.json", adversarial=["add_sent.json"])
+    """
+    from unfooled.predictors.override import with_predictor
+
+    check_whole("--limit", limit)
+    check_seed(seed)
+    own, run = open_classifier(classifier, device=device)
+    as_questions(own.model)
+    opened = with_predictor(own, predictor)
+    known = None if run is None else read_fingerprints(run)
+
+    def read(path: str | Path) -> tuple[QuestionRows, JsonObject]:
+        found = read_questions(path, encoding=encoding, lenient=lenient)
+        rows, check = _checked(found.rows, run, known, writable(path), include=allow_training_rows)
+        told = None if check is None else check.to_dict()
+        return rows, {"source": writable(path), "dropped": dict(found.dropped), "rows": told}
+
+    parts = [_own_test(run) if data is None else read(data), *(read(path) for path in adversarial)]
+    parts = [(_first(rows, limit), about) for rows, about in parts]
+    total, done = sum(len(rows) for rows, _ in parts), 0
+    answered: list[list[AnsweredQuestion]] = []
+    for rows, _ in parts:
+        answered.append([])
+        for start in range(0, len(rows), AT_ONCE):
+            places = range(len(rows))[start : start + AT_ONCE]
+            answered[-1] += _answers(opened, rows.take(places), seed)
+            done += len(places)
+            if on_progress:
+                on_progress(done, total)
+    clean = {**parts[0][1], **_clean(answered[0])}
+    known_clean = {one.id: one for one in answered[0]}
+    report = EvaluationReport(
+        clean,
+        [
+            {**about, **_adversarial(robust_answers(own_answers, known_clean))}
+            for own_answers, (_, about) in zip(answered[1:], parts[1:], strict=True)
+        ],
+        {
+            "format": FORMAT,
+            "unfooled": __version__,
+            "run": writable(run) if run else f"a classifier ({opened.defence})",
+            "defence": opened.defence,
+            "model": opened.identity(),
+            "predictor": opened.predictor.describe(),
+            "seed": seed,
+            "limit": limit,
+        },
+    )
+    folder = Path(out) if out is not None else _folder(run, report)
+    if folder is not None:
+        write_json(folder / EVALUATION, report.to_dict())
+    return report
+
+
+def _folder(run: Path | None, report: EvaluationReport) -> Path | None:
+    """Named by the files and by all that the answers depend on: another question gets another folder."""
+    if run is None:
+        return None
+    sources = [report.clean["source"], *(one["source"] for one in report.adversarial)]
+    told = fingerprint({**report.about, "sources": sources, "rows": [report.clean["examples"]]})[:8]
+    return run / "evaluations" / f"{Path(sources[-1]).stem}-{told}"
+
+
+def _own_test(run: Path | None) -> tuple[QuestionRows, JsonObject]:
+    if run is None:
+        raise UsageError("This classifier has no test questions of its own: name a file with --data.")
+    if (run / TEST).is_file():
+        rows = read_questions(run / TEST).rows
+    elif (run / CONFIG).is_file():
+        rows = load_question_task(replace(run_config(run), limit_test=None)).rows["test"]
+    else:
+        raise UsageError(f"{run} does not say what it was trained on. Name a file with --data.")
+    return rows, {"source": "test split", "dropped": {}, "rows": None}
+
+
+def _checked(
+    rows: QuestionRows, run: Path | None, known: RowFingerprints | None, source: str, *, include: bool
+) -> tuple[QuestionRows, RowCheck | None]:
+    """The questions that may be used: not those on paragraphs that the run was trained on."""
+    if run is None:
+        return rows, None
+    if known is None:
+        return rows, RowCheck(len(rows), checked=False)
+    trained, dev = known.which_paragraphs(rows, "train"), known.which_paragraphs(rows, "dev")
+    check = RowCheck(len(rows), sum(trained), included=include, dev=sum(dev))
+    if include or not any(trained):
+        return rows, check
+    if all(trained):
+        raise UserError(
+            f"{source}: {writable(run)} was trained on the paragraphs of all {len(rows):,} questions. Name "
+            "another file, or include them with --allow-training-rows."
+        )
+    return rows.take([place for place, own in enumerate(trained) if not own]), check
+
+
+def _first(rows: QuestionRows, limit: int | None) -> QuestionRows:
+    """The first so many original questions, with all their copies."""
+    if limit is None:
+        return rows
+    ids = {question.id for question in rows}
+    originals = [original_id(question.id, ids) for question in rows]
+    kept = set(list(dict.fromkeys(originals))[:limit])
+    return rows.take([place for place, original in enumerate(originals) if original in kept])
+
+
+def _answers(classifier: Classifier, rows: QuestionRows, seed: int) -> list[AnsweredQuestion]:
+    items = classifier.model.read([(question.text, question.context) for question in rows])
+    kept = [place for place, item in enumerate(items) if not isinstance(item, Unreadable)]
+    decisions = dict(zip(kept, classifier.decide([items[place] for place in kept], seed=seed), strict=True))
+    found = []
+    for place, (question, paragraph) in enumerate(zip(rows.questions, rows.paragraphs, strict=True)):
+        plain = _unanswered(question, paragraph)
+        if (decision := decisions.get(place)) is not None:
+            plain = replace(
+                plain,
+                answer=str(classifier.answer(items[place], decision)),
+                span=decision.span,
+                abstained=decision.abstained,
+                forwards=decision.forwards,
+            )
+        found.append(plain)
+    return found
+
+
+def _unanswered(question: AskedQuestion, paragraph: str) -> AnsweredQuestion:
+    """A question that the tokenizer reads nothing of gets no answer."""
+    return AnsweredQuestion(
+        question.id,
+        original_id(question.id),
+        paragraph,
+        question.text,
+        question.context,
+        question.truth,
+        answer="",
+    )
+
+
+def _clean(answered: Sequence[AnsweredQuestion]) -> JsonObject:
+    """The clean questions among them: in an adversarial file, the originals."""
+    own = [one for one in answered if one.id == one.original]
+    if not own:
+        raise UserError("--data holds adversarial copies only. Name it with --adversarial.")
+    return answer_metrics(
+        [one.answer for one in own],
+        [one.truth for one in own],
+        abstained=[one.abstained for one in own],
+        forwards=[one.forwards for one in own],
+        groups=[one.paragraph for one in own],
+    )
+
+
+def _adversarial(found: Sequence[RobustAnswer]) -> JsonObject:
+    """Metrics, one short row per question, and the broken ones with their contexts for the report."""
+    broken = [one for one in found if one.clean and one.clean.score("f1") > one.worst.score("f1")]
+    broken.sort(key=lambda one: one.worst.score("f1") - (one.clean.score("f1") if one.clean else 0.0))
+    return {
+        **robust_metrics(found),
+        "answers": [
+            {
+                "id": one.worst.original,
+                "copies": one.copies,
+                "worst": one.worst.id,
+                "answer": one.worst.answer,
+                "f1": one.worst.score("f1"),
+                "clean_f1": None if one.clean is None else one.clean.score("f1"),
+            }
+            for one in found
+        ],
+        "examples": [one.to_dict() for one in broken[:KEPT_EXAMPLES]],
+        "broken": len(broken),
+    }
