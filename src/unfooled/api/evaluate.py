@@ -57,10 +57,10 @@ def evaluate(
     """F1 and exact match on ``data`` (default: the run's test questions) and on each ``adversarial`` file.
 
     An adversarial file holds copies of questions, named ORIGINAL-SUFFIX as in Jia & Liang's files, and
-    perhaps the originals. A question counts with its worst copy (AddSent), which with one copy each is that copy
-    (AddOneSent). The drop is measured on the questions whose clean answer is known. ``limit`` takes the first
-    so many original questions of each file; ``lenient`` leaves out bad records. The report is kept as
-    RUN/evaluations/NAME/evaluation.json, or in the folder ``out``.
+    perhaps the originals. A question counts with its worst copy (AddSent); with one copy each, that is the
+    copy as it stands (AddOneSent). The drop is measured on the questions whose clean answer is known.
+    ``limit`` takes the first so many original questions of each file; ``lenient`` leaves out bad records. The
+    report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``.
 
     >>> evaluate("runs/qa", "dev.json", adversarial=["add_sent.json"])
     """

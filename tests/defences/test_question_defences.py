@@ -1,0 +1,84 @@
+"""Defences on questions: the same code as on texts, with spans for labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tiny_questions import tiny_reader, tiny_records
+from unfooled.defences import Step, Training, TrainingData, make_defence
+from unfooled.models import QaModel
+from unfooled.predictors import Classifier
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "standard": {},
+    "freelb": {"steps": 2},
+    "infobert": {"beta": 5e-5, "anchored_from": 0.5, "anchored_to": 0.95},
+    "infobert+freelb": {"infobert.beta": 5e-5, "infobert.anchored_from": 0.5, "freelb.steps": 2},
+    "smart": {},
+    "alum": {},
+    "trades": {},
+    "stability": {"sigma": 0.2},
+    "noise-augment": {"sigma": 0.2},
+    "rsmi": {"sigma": 0.2, "second_votes": 6},
+}
+
+
+def training_data(model: QaModel, count: int = 6) -> TrainingData:
+    windows, labels = [], []
+    for record in tiny_records(count)[:count]:
+        (item,) = model.read([(record["question"], record["context"])])
+        answer = record["answers"][0]
+        span = (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+        tokens = item.windows[0].covering(span)
+        assert tokens is not None
+        windows.append(item.windows[0])
+        labels.append(tokens)
+    return TrainingData(windows, labels)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_defence_trains_spans_and_its_predictor_answers(name: str) -> None:
+    model = tiny_reader()
+    defence = make_defence(name, SETTINGS[name]).resolved(model)
+    data = training_data(model)
+    session = defence.begin(Training(model, data, None, seed=0, steps=30))  # type: ignore[arg-type]
+    weights = [*model.module.parameters(), *(w for own in session.modules.values() for w in own.parameters())]
+    optimiser = torch.optim.AdamW(weights, lr=3e-3)
+    model.module.train()
+    torch.manual_seed(0)
+    batch = model.batch(data.encoded, data.labels)
+
+    def plain_loss() -> float:
+        model.module.eval()
+        with torch.no_grad():
+            found = float(session.task_loss(model.forward(batch).logits, batch))
+        model.module.train()
+        return found
+
+    before = plain_loss()
+    for number in range(25):
+        optimiser.zero_grad()
+        loss = session.backward(batch, Step(done=0.5, number=number))
+        assert torch.isfinite(loss)
+        optimiser.step()
+    assert plain_loss() < 0.7 * before
+    clf = Classifier(model, defence.predictor(model), labels=(), task={"kind": "qa", "metric": "f1"})
+    record = tiny_records(1)[0]
+    (answer,) = clf.predict([record["question"]], [record["context"]])
+    assert answer.label and answer.label in record["context"]
+    assert bool(answer.votes) == (name in ("rsmi", "stability", "noise-augment"))
+    assert all(which == 1 for which, _, _ in answer.masked_spans), "the question is not masked"
+
+
+def test_the_question_takes_no_noise_and_is_never_masked_in_training() -> None:
+    model = tiny_reader()
+    data = training_data(model)
+    batch = model.batch(data.encoded, data.labels)
+    assert batch.asked is not None
+    assert not (batch.noised.bool() & batch.asked).any()
+    assert not (batch.maskable & batch.asked).any()
+    assert (batch.words & batch.asked).equal(batch.asked), "InfoBERT ranks the words of the question, too"
