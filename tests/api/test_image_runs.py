@@ -168,6 +168,8 @@ def test_report_shows_the_certificates(runs: dict[str, Path], tmp_path: Path) ->
     uf.report(runs["ars"], out=page)
     text = page.read_text()
     assert "ℓ∞ of images" in text and "small-cnn" in text
+    assert len(json.loads((runs["ars"] / "pictures.json").read_text())["pictures"]) == 4
+    assert text.count("data:image/png;base64,") == 16 and not (runs["stability"] / "pictures.json").exists()
 
 
 @pytest.mark.full

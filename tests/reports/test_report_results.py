@@ -335,7 +335,7 @@ def payload(html: str) -> Any:
 def test_examples_say_what_became_of_each_text(tmp_path: Path) -> None:
     found = payload(html_of(write_everything(tmp_path / "run", examples=8), script=True))
     assert found["models"] == ["run"]
-    assert found["ways"] == ["antonym", "textfooler", "certificate, l2", "clean text"]
+    assert found["ways"] == ["antonym", "textfooler", "certificate, l2", "clean"]
     first = found["items"][0]
     assert first["text"] == ["review number 0 is fine"]
     attacked = next(record for record in first["records"] if record["way"] == "textfooler")

@@ -20,10 +20,10 @@ def dev(*confusion: list[int]) -> dict[str, Any]:
 
 
 def test_one_answer_for_all_dev_texts_is_a_collapse() -> None:
-    assert "one answer, 'up', to all 10 dev texts" in str(collapsed(dev([0, 4], [0, 6])))
-    assert "answers none of the 10 dev texts" in str(collapsed(dev([0, 0], [0, 0])))
-    assert collapsed(dev([3, 1], [0, 6])) is None
-    assert collapsed(dev([0, 0], [0, 10])) is None, "all dev texts have this label"
+    assert "one answer, 'up', to all 10 dev texts" in str(collapsed(dev([0, 4], [0, 6]), "texts"))
+    assert "answers none of the 10 dev images" in str(collapsed(dev([0, 0], [0, 0]), "images"))
+    assert collapsed(dev([3, 1], [0, 6]), "texts") is None
+    assert collapsed(dev([0, 0], [0, 10]), "texts") is None, "all dev texts have this label"
 
 
 def test_fewer_than_ten_steps_are_few() -> None:

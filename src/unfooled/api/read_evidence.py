@@ -26,7 +26,10 @@ from unfooled.records.evidence import (
     NamedResult,
     with_distinct_names,
 )
+from unfooled.records.input_kind import NOUN
+from unfooled.records.mask_picture import MaskPicture
 from unfooled.records.result_shapes import RepeatShape, StatesShape
+from unfooled.records.trained_run import Run
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
@@ -96,8 +99,18 @@ def _model(folder: Path) -> ModelEvidence:
         _distinct_certified([one for one in certified if own(Path(one.folder), one.about)]),
         measured(REPEATS, lambda path: read_json(path, RepeatShape)),
         measured(REPRESENTATIONS, _states),
-        tuple(foreign),
+        _pictures(folder, run),
+        not_its_own=tuple(foreign),
     )
+
+
+def _pictures(folder: Path, run: Run) -> tuple[MaskPicture, ...]:
+    """The masks of a run of images that has them."""
+    if run.predictor.get("name") not in ("ars", "static-mask"):
+        return ()
+    from unfooled.api.pictures import read_pictures
+
+    return read_pictures(folder)
 
 
 def _as_planned(model: ModelEvidence, cell: JsonMapping | None) -> ModelEvidence:
@@ -171,7 +184,7 @@ def _attack(folder: Path, predictor: Any = None) -> Attack:
 
 def _certified(folder: Path) -> Certified:
     from unfooled.api.certify_job import read_certificates
-    from unfooled.certificates.threats import THING, find_threat
+    from unfooled.certificates.threats import find_threat
 
     report = read_certificates(folder)
     kind = str(report.about.get("reads", "text"))
@@ -179,7 +192,7 @@ def _certified(folder: Path) -> Certified:
         threat = find_threat(str(report.about["threat"]), kind)
     except UsageError as error:
         raise UserError(f"{folder / CERTIFICATE}: threat: {error} {MEASURE_AGAIN}") from error
-    meaning = threat.changes.format(r="R", thing=THING[kind], s="s")
+    meaning = threat.changes.format(r="R", thing=NOUN[kind], s="s")
     # Distances of tensors and of word embeddings are no numbers to stand in one table.
     name = threat.name if kind == "text" else f"{kind}-{threat.name}"
     return Certified(name, str(folder), report.summary, report.certificates, report.about, meaning)

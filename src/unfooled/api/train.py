@@ -20,6 +20,7 @@ from torch import nn
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.load import MARKER, METRICS, load, save
+from unfooled.api.pictures import PICTURES, kept, mask_pictures
 from unfooled.api.prepare_training import (
     PREPARATION,
     check_preparation,
@@ -37,6 +38,7 @@ from unfooled.storage.provenance import versions
 from unfooled.storage.replacement import beside, swap
 from unfooled.training.data import AnyTaskData, has_images, with_defaults
 from unfooled.training.fit import Prepared, fit, is_first_process, prepare
+from unfooled.training.image_data import ImageTaskData
 from unfooled.training.run_rows import ROWS, TEST, keeps_test, write_rows
 
 
@@ -159,6 +161,10 @@ def _trained(
             folder.name, config.to_dict(), metrics, list(classifier.labels), reads=classifier.model.kind
         )
         write_text(place / "README.md", card)
+        if isinstance(prepared.splits, ImageTaskData) and (
+            made_of := mask_pictures(classifier, prepared.splits)
+        ):
+            write_json(place / PICTURES, kept(made_of))
         save(classifier, place)
         shutil.rmtree(place / "checkpoints", ignore_errors=True)
         remove_scaffolding(place)

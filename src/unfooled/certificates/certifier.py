@@ -21,13 +21,14 @@ from unfooled.certificates.from_votes import make_certificate
 from unfooled.certificates.procedure import Smoother, check_sampling, sample_votes
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.certificates.smoothing import choose_smoothing
-from unfooled.certificates.threats import THING, find_threat
+from unfooled.certificates.threats import find_threat
 from unfooled.certificates.word_reader import WordReader
 from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Unreadable
 from unfooled.predictors.smoothing import ESTIMATE
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.records.certificate import REFUSED, Certificate
+from unfooled.records.input_kind import NOUN
 
 if TYPE_CHECKING:
     from unfooled.lexicon.substitution import SubstitutionTable
@@ -139,7 +140,7 @@ class Certifier:
                 asked_radius=self.sampling.radius,
                 forwards_a_draw=chosen.forwards_a_draw,
                 about=chosen.about(model),
-                thing=THING[model.kind],
+                thing=NOUN[model.kind],
             )
             if self._reader is not None:
                 made = self._reader.read(made, encoded[place])

@@ -135,8 +135,6 @@ def _distances(values: str) -> dict[str, Threat]:
 
 OF_NUMBERS = {"tensor": _distances(""), "image": _distances(" (pixels from 0 to 1)")}
 """The threats to models that read numbers, by kind."""
-THING = {"text": "text", "image": "image", "tensor": "input"}
-"""What the sentences call an input, by the kind of model that reads it."""
 
 
 def find_threat(name: str, kind: str = "text") -> Threat:

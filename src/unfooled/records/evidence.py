@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from unfooled.files import JsonMapping
 from unfooled.records.certificate import Certificate
+from unfooled.records.input_kind import things
+from unfooled.records.mask_picture import MaskPicture
 from unfooled.records.outcome import Outcome
 from unfooled.records.textattack_log import TextAttackResults
 from unfooled.records.trained_run import Run
@@ -84,6 +86,8 @@ class ModelEvidence:
     certified: tuple[Certified, ...] = ()
     repeated: tuple[NamedResult, ...] = ()
     representations: tuple[NamedResult, ...] = ()
+    pictures: tuple[MaskPicture, ...] = ()
+    """Images with the masks that its defence puts before them."""
     not_its_own: tuple[str, ...] = ()
     """Results in its folder that were measured on other weights: not shown, and why."""
 
@@ -98,6 +102,14 @@ class ModelEvidence:
     @property
     def defence(self) -> str:
         return self.run.defence if self.run else ""
+
+    @property
+    def reads(self) -> str:
+        """The kind of its inputs: text, image or tensor."""
+        if self.run:
+            return self.run.reads
+        kinds = [str(one.about.get("reads", "text")) for one in self.certified]
+        return kinds[0] if kinds else "text"
 
     def certified_for(self, threat: str) -> Certified | None:
         """Of the certifications against ``threat``, the one of the most inputs: a small one may be luck."""
@@ -144,6 +156,11 @@ class Evidence:
     @property
     def runs(self) -> list[Run]:
         return [model.run for model in self.models if model.run]
+
+    @property
+    def things(self) -> str:
+        """What the inputs of all models are called."""
+        return things(model.reads for model in self.models)
 
     @property
     def attacked(self) -> bool:

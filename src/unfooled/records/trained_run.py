@@ -85,6 +85,8 @@ class Run:
     losses: Points = ()
     dev: Points = ()
     samples: tuple[Sample, ...] = ()
+    reads: str = "text"
+    """The kind of its inputs: text or image."""
 
     @property
     def majority(self) -> float | None:

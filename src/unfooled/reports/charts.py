@@ -39,6 +39,8 @@ class Series:
     """Which colour, from 1."""
     band: Sequence[Interval] = ()
     """The interval of each point."""
+    alone: bool = False
+    """Single points, no line: what somebody else measured."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Lines:
         return {one.name: one.slot for one in self.series}
 
     @property
+    def crosses(self) -> frozenset[str]:
+        """The series that are single points, drawn as crosses."""
+        return frozenset(one.name for one in self.series if one.alone)
+
+    @property
     def legend(self) -> bool:
         """Whether the drawing needs a legend beside it."""
         return len(self.slots) > 1
@@ -108,6 +115,7 @@ class Values:
 
     legend = False
     axes = ""
+    crosses = frozenset[str]()
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,7 @@ class Scatter:
     y: Axis
     named: bool = True
     note: str = ""
+    crosses = frozenset[str]()
 
     @property
     def slots(self) -> dict[str, int]:

@@ -84,6 +84,9 @@ def _lines(chart: Lines) -> Markup:
         parts.append(frame.foot(value, label, anchor, 10))
     for one, points in lines:
         placed = [frame.place(x, y) for x, y in points]
+        if one.alone:
+            parts += [_cross(one.slot, x, y) for x, y in placed]
+            continue
         if chart.steps:
             path = f"M{placed[0][0]} {placed[0][1]}" + "".join(f"V{y}H{x}" for x, y in placed[1:])
         else:
@@ -195,6 +198,10 @@ def _around(numbers: Sequence[float], axis: Axis) -> list[float]:
 
 def _dot(slot: int, x: str, y: object, radius: int) -> Markup:
     return Markup('<circle class="dot s{}" cx="{}" cy="{}" r="{}"/>').format(slot, x, y, radius)
+
+
+def _cross(slot: int, x: str, y: str) -> Markup:
+    return _solid(slot, f"M{x} {y}m-4 -4l8 8m0 -8l-8 8")
 
 
 def _solid(slot: int, path: str) -> Markup:

@@ -30,6 +30,8 @@ def _lines(chart: Lines) -> VegaSpec:
             }
             if one.band:
                 row["low"], row["high"] = one.band[number]
+            if one.alone:
+                row["alone"] = True
             rows.append(row)
     names, across = list(chart.x.names), chart.x.title or chart.over
     if names:
@@ -52,6 +54,7 @@ def _lines(chart: Lines) -> VegaSpec:
         step = {"interpolate": "step-before"} if chart.steps else {}
         layers.append(
             {
+                "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "area", "opacity": 0.15, **step},
                 "encoding": {
                     "x": x,
@@ -64,6 +67,10 @@ def _lines(chart: Lines) -> VegaSpec:
     shape = {"interpolate": "step-before"} if chart.steps else {"point": True}
     encoding = {"x": x, "y": y, "color": _colour("series"), "tooltip": tooltip, "opacity": _picked(1.0)}
     layers.append({"mark": {"type": "line", **shape}, "encoding": encoding, **_pick("series")})
+    if chart.crosses:
+        layers[-1]["transform"] = [{"filter": "!datum.alone"}]
+        cross = {"type": "point", "shape": "M-1,-1L1,1M1,-1L-1,1", "size": 90, "strokeWidth": 2}
+        layers.append({"transform": [{"filter": "datum.alone"}], "mark": cross, "encoding": encoding})
     return _layered(rows, layers, height=230)
 
 

@@ -113,6 +113,7 @@ def _described(run: Run, marker: MarkerShape) -> Run:
         defence=defence["name"],
         predictor=dict(marker["predictor"]),
         deployed=tuple(settings.items()),
+        reads="image" if "images" in marker else "text",
         weights=marker.get("weights", ""),
         weight_files=tuple(marker.get("files", {}).items()),
     )

@@ -43,4 +43,4 @@ def _held_out(model: Model, splits: ImageTaskData, split: str) -> TrainingData:
     return TrainingData(ImageExamples(rows), rows.labels.tolist())
 
 
-IMAGES = DataKind(_opened, _training, _held_out, measured_classes, collapsed)
+IMAGES = DataKind(_opened, _training, _held_out, measured_classes, partial(collapsed, things="images"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch import nn
 
@@ -52,4 +53,4 @@ def measured_classes(classifier: Classifier, data: TrainingData, decisions: Sequ
     )
 
 
-TEXTS = DataKind(_opened, _training, _held_out, measured_classes, collapsed)
+TEXTS = DataKind(_opened, _training, _held_out, measured_classes, partial(collapsed, things="texts"))

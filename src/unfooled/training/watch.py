@@ -44,20 +44,21 @@ def few_steps(steps: int, *, examples: int, batch_size: int, epochs: float) -> s
     )
 
 
-def collapsed(dev: JsonMapping) -> str | None:
-    """A warning about a model that does not tell the dev texts apart; ``dev`` are its metrics there."""
+def collapsed(dev: JsonMapping, things: str) -> str | None:
+    """A warning about a model that does not tell the dev ``things`` apart; ``dev`` are its metrics there."""
     confusion, labels = dev["confusion"], dev["labels"]
     answers = [sum(column) for column in zip(*confusion, strict=True)]
     given = [label for label, count in zip(labels, answers, strict=True) if count]
     if not given:
         return (
-            f"The model answers none of the {dev['examples']:,} dev texts: it abstains on all. Train longer "
-            "(--epochs), with another --lr, or abstain less."
+            f"The model answers none of the {dev['examples']:,} dev {things}: it abstains on all. Train "
+            "longer (--epochs), with another --lr, or abstain less."
         )
     if len(given) > 1 or sum(1 for row in confusion if any(row)) < 2:
         return None
-    texts = f"{dev['examples']:,} dev texts" + (" that it answers" if sum(answers) < dev["examples"] else "")
+    asked = f"{dev['examples']:,} dev {things}"
+    asked += " that it answers" if sum(answers) < dev["examples"] else ""
     return (
-        f"The model collapsed: it gives one answer, {given[0]!r}, to all {texts}. Train with another --lr, "
+        f"The model collapsed: it gives one answer, {given[0]!r}, to all {asked}. Train with another --lr, "
         "longer (--epochs), or with more examples per label."
     )

@@ -35,7 +35,9 @@ FIGURES = (("sacc", "SAcc"), ("racc", "RAcc"), ("asr", "ASR"), ("avgq", "AvgQ"))
 def content(data: Evidence) -> Content:
     found = [(model, one) for model in data.models for one in model.attacks if one.goal == "fickle"]
     published = [
-        table for one in data.benchmarks if one.published for table in [_beside(data, one.published)]
+        _beside(data, one.published)
+        for one in data.benchmarks
+        if one.published and any(figure.get("attack") for figure in one.published["figures"])
     ]
     if not found and not published:
         return None
@@ -125,6 +127,8 @@ def _beside(data: Evidence, published: JsonMapping) -> Table:
         columns += [Column(f"{title} theirs", meaning=source), Column(f"{title} ours")]
     rows = []
     for figure in published.get("figures", ()):
+        if not figure.get("attack"):
+            continue  # beside the certificates
         model, own = _counterpart(data, figure)
         row = [
             tables.words(str(figure.get(key) or tables.ABSENT))

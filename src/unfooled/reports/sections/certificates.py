@@ -19,8 +19,10 @@ from unfooled.reports.certified import (
     truth_known,
     useful_radius,
 )
+from unfooled.reports.certified_beside import beside
+from unfooled.reports.certified_curves import curves, over_seeds
 from unfooled.reports.charts import Axis, Lines, Series
-from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.section import Content, Section
 from unfooled.reports.tables import Column, Table
 
 
@@ -28,9 +30,11 @@ def content(data: Evidence) -> Content:
     parts = [_threat(data, threat) for threat in threats(data)]
     if not parts:
         return None
+    published = [table for one in data.benchmarks if one.published and (table := beside(data, one.published))]
     return {
         "parts": parts,
-        "tables": [table for part in parts for table in part["tables"]],
+        "published": published,
+        "tables": [*(table for part in parts for table in part["tables"]), *published],
         "charts": [chart for part in parts for chart in part["charts"]],
     }
 
@@ -40,7 +44,9 @@ def _threat(data: Evidence, threat: str) -> JsonObject:
     radius = useful_radius(data, threat)
     any_one = found[0][1]
     compared = [(model, one) for model, one in found if len(one.summary["by_bound"]) > 1]
-    drawn = [_curves(data, threat, found)] + [_by_bound(model, one) for model, one in compared]
+    # Of several seeds the first is enough to compare bounds.
+    bounds = [_by_bound(*group[0]) for group in over_seeds(data, compared)]
+    drawn = [*curves(data, threat, found), *bounds]
     return {
         "sign": sign(threat),
         "meaning": any_one.meaning,
@@ -139,38 +145,6 @@ def _bounds(threat: str, compared: list[tuple[ModelEvidence, Certified]]) -> Tab
     ]
     caption = f"Average {sign(threat)} radius by each bound, from the same votes; larger is tighter."
     return Table(f"bounds-{threat}", caption, columns, rows)
-
-
-def _curves(data: Evidence, threat: str, found: list[tuple[ModelEvidence, Certified]]) -> Lines | None:
-    series = []
-    radii = grid([one for _, one in found])
-    if len(radii) < 2:
-        return None
-    for model, one in found:
-        rows = [row for row in curve(one, radii) if row["value"] is not None]
-        if rows:
-            points = [(row["radius"], row["value"]) for row in rows]
-            band = [(row["interval"][0], row["interval"][1]) for row in rows]
-            series.append(Series(one.of(model.name), points, slots(data)[model.name], band))
-    if not series:
-        return None
-    counted = found[0][1].summary["unit"] in COUNTED
-    known = truth_known([one for _, one in found])
-    name = "Certified share" if known == "none" else "Certified accuracy"
-    return Lines(
-        f"curve-{threat}",
-        f"{name}, {sign(threat)}",
-        series,
-        over="radius",
-        x=Axis(f"radius ({found[0][1].summary['unit']})", least=1 if counted else 0),
-        y=Axis(name.lower(), percent=True, zero=True),
-        steps=not counted,
-        note={
-            "all": "Right and provably so at this radius or more.",
-            "some": "Right, where the truth is known, and provably kept at this radius or more.",
-            "none": "Provably kept at this radius or more; whether it is right is not known.",
-        }[known],
-    )
 
 
 def _by_bound(model: ModelEvidence, one: Certified) -> Lines | None:

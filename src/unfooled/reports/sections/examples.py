@@ -37,10 +37,10 @@ OUTCOMES = {
     "certified-wrong": "certified, wrong",
     "certified-unknown": "certified",
     "abstained": "not certified",
-    "right": "clean text, right",
-    "wrong": "clean text, wrong",
-    "none": "clean text, no answer",
-    "unknown": "clean text, truth not given",
+    "right": "clean, right",
+    "wrong": "clean, wrong",
+    "none": "clean, no answer",
+    "unknown": "clean, truth not given",
 }
 """What can become of a text, in words."""
 
@@ -71,6 +71,7 @@ def content(data: Evidence) -> Content:
         "shown": len(kept),
         "listed": list(_listed(data)),
         "payload": {
+            "thing": data.things.removesuffix("s"),
             "models": [model.name for model in data.models],
             "ways": list(dict.fromkeys(record["way"] for record in every)),
             "outcomes": {
@@ -145,7 +146,7 @@ def _proved(found: Certified, certificate: Certificate) -> Line:
 
 
 def _predicted(sample: Sample) -> Line:
-    record: Line = {"way": "clean text", "outcome": sample.outcome, "before": sample.label}
+    record: Line = {"way": "clean", "outcome": sample.outcome, "before": sample.label}
     if sample.votes:
         record["votes"] = [dict(stage) for stage in sample.votes]
     if sample.masked:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from unfooled.errors import UsageError
-from unfooled.files import JsonObject
-from unfooled.parsing import parse_yaml
 from unfooled.records.evidence import Evidence, ModelEvidence, NamedResult
 from unfooled.records.row_check import row_notes
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.seeds import seed_families
 from unfooled.reports.tables import Column, Table, TableCell
 from unfooled.statistics.spread import spread
 
@@ -35,33 +32,6 @@ def content(data: Evidence) -> Content:
         ],
         "seeds": bool(families),
     }
-
-
-def seed_families(data: Evidence) -> dict[str, list[ModelEvidence]]:
-    """Runs that differ by their seed only, two or more, by the names they share."""
-    groups: dict[str, list[ModelEvidence]] = {}
-    for model in data.models:
-        if model.run and (key := _without_seed(model.run.config_text)):
-            groups.setdefault(key, []).append(model)
-    found = [group for group in groups.values() if len({_seed(m) for m in group}) > 1]
-    return {f"{group[0].defence} on {group[0].task}, like {group[0].name}": group for group in found}
-
-
-def _without_seed(text: str) -> str:
-    config = _config(text)
-    return repr(sorted((key, repr(value)) for key, value in config.items() if key != "seed"))
-
-
-def _config(text: str) -> JsonObject:
-    try:
-        found = parse_yaml(text, "config.yaml")
-    except UsageError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _seed(model: ModelEvidence) -> Any:
-    return _config(model.run.config_text).get("seed") if model.run else None
 
 
 def _repeats(repeated: Sequence[tuple[ModelEvidence, NamedResult]]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unfooled.records.evidence import Evidence
 from unfooled.reports.section import Content, Section
-from unfooled.reports.sections.repeats import seed_families
+from unfooled.reports.seeds import seed_families
 
 
 def content(data: Evidence) -> Content:

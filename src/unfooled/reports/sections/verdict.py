@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unfooled.records.evidence import Attack, Evidence, ModelEvidence
+from unfooled.records.input_kind import things
 from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -111,7 +112,8 @@ def _row(
         tables.count(run.seconds / run.examples) if run and run.seconds else tables.NOTHING,
         tables.seconds(
             run.train_seconds,
-            f"{run.train_examples:,} texts" + ("; resumed, last part only" if run.resumed else ""),
+            f"{run.train_examples:,} {things([run.reads])}"
+            + ("; resumed, last part only" if run.resumed else ""),
         )
         if run
         else tables.NOTHING,
@@ -140,7 +142,8 @@ def _caption(data: Evidence) -> str:
         parts[0] += "; the dashed tick is what always giving the most frequent class would reach"
     if data.attacked:
         parts.append(
-            "Clean accuracy is on all test texts; accuracy under attack is on the inputs that were attacked"
+            f"Clean accuracy is on all test {data.things}; accuracy under attack is on the inputs that were "
+            "attacked"
         )
     return ". ".join(parts) + "."
 

@@ -132,7 +132,7 @@
     const [modelLabel, model] = choice("Model", all.models.map((name, n) => option(String(n), name)));
     const [wayLabel, way] = choice("Attack or certificate", all.ways.map((name) => option(name, name)));
     const [outcomeLabel, outcome] = choice("Outcome", Object.entries(all.outcomes).map(([k, v]) => option(k, v)));
-    const search = make("input", { type: "search", placeholder: "words in the text" });
+    const search = make("input", { type: "search", placeholder: all.thing === "text" ? "words in the text" : "words of the entry" });
     let waiting = 0;
     search.addEventListener("input", () => {
       clearTimeout(waiting);
@@ -170,7 +170,7 @@
       const items = matching();
       const pages = Math.max(1, Math.ceil(items.length / PAGE));
       page = Math.min(Math.max(0, page), pages - 1);
-      const plural = items.length === 1 ? "text" : "texts";
+      const plural = items.length === 1 ? all.thing : `${all.thing}s`;
       count.textContent = `${items.length.toLocaleString("en")} ${plural}, page ${page + 1} of ${pages}`;
       back.disabled = page === 0;
       next.disabled = page >= pages - 1;

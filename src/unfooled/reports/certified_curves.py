@@ -1,0 +1,117 @@
+"""Certified accuracy over the radius as curves: one per model, or one per model over its seeds.
+
+Models that differ by the seed only are one line, their mean, with a band from the lowest to
+the highest seed. Each task has a chart of its own. Figures of a paper are single points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from unfooled.files import JsonMapping
+from unfooled.records.certificate import COUNTED
+from unfooled.records.evidence import Certified, Evidence, ModelEvidence
+from unfooled.reports.certified import curve, grid, sign, truth_known
+from unfooled.reports.charts import Axis, Lines, Series
+from unfooled.reports.section import slots
+from unfooled.reports.seeds import families_of
+from unfooled.reports.svg import SLOTS
+
+Found = Sequence[tuple[ModelEvidence, Certified]]
+
+
+def curves(data: Evidence, threat: str, found: Found) -> list[Lines]:
+    """The charts of a threat: one, or one per task of a benchmark with several seeds."""
+    if not any(len(group) > 1 for group in over_seeds(data, found)):
+        charts = [_chart(data, threat, found, _single(data, found), "")]
+    else:
+        tasks = list(dict.fromkeys(model.task for model, _ in found))
+        charts = []
+        for task in tasks:
+            own = [(model, one) for model, one in found if model.task == task]
+            where = f", {task}" if len(tasks) > 1 else ""
+            charts.append(_chart(data, threat, own, _over_seeds(data, own), where))
+    return [chart for chart in charts if chart]
+
+
+def over_seeds(data: Evidence, found: Found) -> list[list[tuple[ModelEvidence, Certified]]]:
+    """What is measured alike, the seed aside, together."""
+    families = families_of(data)
+    groups: dict[object, list[tuple[ModelEvidence, Certified]]] = {}
+    for model, one in found:
+        groups.setdefault((families[model.name], one.name), []).append((model, one))
+    return list(groups.values())
+
+
+def _single(data: Evidence, found: Found) -> list[Series]:
+    radii, series = grid([one for _, one in found]), []
+    for model, one in found:
+        rows = [row for row in curve(one, radii) if row["value"] is not None]
+        if rows:
+            points = [(row["radius"], row["value"]) for row in rows]
+            band = [(row["interval"][0], row["interval"][1]) for row in rows]
+            series.append(Series(one.of(model.name), points, slots(data)[model.name], band))
+    return series
+
+
+def _over_seeds(data: Evidence, found: Found) -> list[Series]:
+    radii, series = grid([one for _, one in found]), []
+    for number, group in enumerate(over_seeds(data, found)):
+        each = [curve(one, radii) for _, one in group]
+        each = [rows for rows in each if all(row["value"] is not None for row in rows)]
+        if not each:
+            continue
+        model, first = group[0]
+        slot = number % SLOTS + 1
+        together = list(zip(*([row["value"] for row in rows] for rows in each), strict=True))
+        points = [(radius, fmean(values)) for radius, values in zip(radii, together, strict=True)]
+        band = [(min(values), max(values)) for values in together] if len(each) > 1 else []
+        told = f" ({len(each)} seeds)" if len(each) > 1 else ""
+        series.append(Series(first.of(model.defence or model.name) + told, points, slot, band))
+        for figure in _published(data, model, first):
+            at, share = float(figure.get("radius") or 0.0), figure.get("certified", figure.get("sacc"))
+            series.append(
+                Series(f"published: {figure['model']}", [(at, float(share or 0) / 100)], slot, alone=True)
+            )
+    return series
+
+
+def _published(data: Evidence, model: ModelEvidence, found: Certified) -> Iterable[JsonMapping]:
+    """Accuracies of a paper for this model: certified ones, and those without changes, at radius 0."""
+    for one in data.benchmarks:
+        for figure in (one.published or {}).get("figures", ()):
+            if (figure["task"], figure.get("defence")) != (model.task, model.defence):
+                continue
+            clean = figure.get("sacc") is not None and not figure.get("attack")
+            own = figure.get("certificate") == Path(found.folder).name
+            if clean if figure.get("certificate") is None else own and figure.get("certified") is not None:
+                yield figure
+
+
+def _chart(data: Evidence, threat: str, found: Found, series: Sequence[Series], where: str) -> Lines | None:
+    if not any(len(one.points) > 1 for one in series):
+        return None
+    counted = found[0][1].summary["unit"] in COUNTED
+    known = truth_known([one for _, one in found])
+    name = "Certified share" if known == "none" else "Certified accuracy"
+    note = {
+        "all": "Right and provably so at this radius or more.",
+        "some": "Right, where the truth is known, and provably kept at this radius or more.",
+        "none": "Provably kept at this radius or more; whether it is right is not known.",
+    }[known]
+    if any(len(group) > 1 for group in over_seeds(data, found)):
+        note += " Mean over seeds; the band goes from the lowest to the highest."
+    if any(one.alone for one in series):
+        note += " Crosses are published figures; those at radius 0 are accuracies without changes."
+    return Lines(
+        f"curve-{threat}{where.replace(', ', '-')}",
+        f"{name}, {sign(threat)}{where}",
+        series,
+        over="radius",
+        x=Axis(f"radius ({found[0][1].summary['unit']})", least=1 if counted else 0),
+        y=Axis(name.lower(), percent=True, zero=True),
+        steps=not counted,
+        note=note,
+    )
