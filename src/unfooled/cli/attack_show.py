@@ -67,8 +67,8 @@ def show_report(report: AttackReport) -> None:
         if key in summary:
             _line(f"{name:<40}{rate(summary[key])}")
     for key, name, digits in (
-        ("queries", "AvgQ  queries an attacked input", 1),
-        ("forwards", "forward passes an attacked input", 1),
+        ("queries", "AvgQ  queries per attacked input", 1),
+        ("forwards", "forward passes per attacked input", 1),
         ("changed_words", "words changed in a success", 2),
         ("changed_share", "share of words changed", 3),
         ("similarity", "sentence similarity of successes", 3),
@@ -78,7 +78,7 @@ def show_report(report: AttackReport) -> None:
     if summary["pos_valid"]["n"]:
         _line(f"{'part of speech kept in every change':<40}{rate(summary['pos_valid'])}")
     if summary["attacked"]:
-        _line(f"{'seconds an attacked input':<40}{mean(summary['seconds'], 2)}")
+        _line(f"{'seconds per attacked input':<40}{mean(summary['seconds'], 2)}")
     aside = {
         "skipped": "wrong without attack",
         "not-attackable": "with nothing to change (left out of RAcc and ASR)",

@@ -35,9 +35,9 @@ def read_table(path: str | Path, *, encoding: str = "utf-8") -> DataTable:
     elif suffix in TEXT_READERS:
         table = TEXT_READERS[suffix](str(path), read_text(path, encoding=encoding))
     else:
+        ending = f"ending in {path.suffix}" if path.suffix else "without an ending"
         raise DataError(
-            f"{path}: files ending in {path.suffix or 'nothing'!r} are not supported."
-            f" Use {', '.join(SUFFIXES)} (text formats also as .gz)."
+            f"{path}: files {ending} are not supported. Use {', '.join(SUFFIXES)} (text formats also as .gz)."
         )
     if not table.rows:
         raise DataError(f"{path}: the file has no data rows. Check that it was written completely.")
