@@ -11,6 +11,7 @@ from tiny_models import TEXTS, tiny_classifier
 from tiny_training import begin
 from toy_defence import Toy
 from unfooled.defences import TrainingData
+from unfooled.hub.schedules import make_schedule
 from unfooled.training.trainer import SessionTrainer
 
 
@@ -24,6 +25,7 @@ def toy_trainer(folder: Path) -> SessionTrainer:
         begin(Toy(), model, data),
         metric="accuracy",
         dev_score=lambda: 0.0,
+        schedule=make_schedule("linear"),
         args=arguments,
         processing_class=model.tokenizer,
     )

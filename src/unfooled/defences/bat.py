@@ -170,7 +170,15 @@ class BatSession(Session[Bat]):
     def terms(self, seen: Pass, step: Step) -> Tensor | None:
         weight = risen(step, self.defence.warmup)
         distances = self._distances(seen, self.copied(step)) if weight else None
-        return None if distances is None else weight * self.defence.contrast(distances)
+        if distances is None:
+            return None
+        for name, values, there in (
+            ("fickle_distance", distances.fickle, distances.has_fickle),
+            ("obstinate_distance", distances.obstinate, distances.has_obstinate),
+        ):
+            if there.any():
+                step.note(name, values[there].mean())
+        return weight * self.defence.contrast(distances)
 
     def _distances(self, seen: Pass, copies: Sequence[Copies]) -> Distances | None:
         """Of the rows of a pass; None if none of them has a copy."""

@@ -151,6 +151,10 @@ def _accumulate(compute: Callable[[], Tensor]) -> Tensor:
     return loss.detach()
 
 
+def _forget(name: str, value: Tensor) -> None:
+    """Nobody logs."""
+
+
 @dataclass(frozen=True)
 class Step:
     """Where training stands, and how gradients are added."""
@@ -164,6 +168,8 @@ class Step:
     differentiated go through it: in distributed training it is what averages the gradients."""
     copies: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """By defence, what its copy maker made of each row of the batch (:meth:`Session.copied`)."""
+    note: Callable[[str, Tensor], None] = _forget
+    """Takes down a number of this step: its mean is logged with the loss, for TensorBoard and the history."""
 
 
 class Session(Generic[D]):
@@ -212,8 +218,14 @@ class Session(Generic[D]):
     @staticmethod
     def added(seen: Pass, step: Step, sessions: Sequence[Session[Any]]) -> Tensor | None:
         """The penalties and terms of ``sessions`` for this pass, summed; None if there are none."""
-        seen.penalty = total(session.penalty(seen, step) for session in sessions)
-        return total([seen.penalty, *(session.terms(seen, step) for session in sessions)])
+        penalties = [session.penalty(seen, step) for session in sessions]
+        seen.penalty = total(penalties)
+        terms = [session.terms(seen, step) for session in sessions]
+        step.note("task_loss", seen.task)
+        for session, *own in zip(sessions, penalties, terms, strict=True):
+            if (added := total(own)) is not None:
+                step.note(f"{session.defence.name}_loss", added)
+        return total([seen.penalty, *terms])
 
     def backward(self, batch: Any, step: Step) -> Tensor:
         """All passes of one step, each through ``step.accumulate``; the loss that is logged.

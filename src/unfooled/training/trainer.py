@@ -36,8 +36,8 @@ from unfooled.training.watch import check_finite
 
 WEIGHTS = "model.safetensors"
 SESSION = "session.pt"
-_LOSSES = ("_tr_loss", "_total_loss_scalar", "_globalstep_last_logged")
-"""Attributes of the Trainer: the loss since it was last logged, the sum before, and when that was."""
+_LOSSES = ("_tr_loss", "_total_loss_scalar", "_globalstep_last_logged", "_noted")
+"""Attributes: the loss since it was last logged, the sum before, when that was; what was noted since."""
 
 
 class Trained(nn.Module):
@@ -87,6 +87,8 @@ class SessionTrainer(Trainer):
         self._per_epoch = planned_steps(len(self._original), self.args)
         self._total = math.ceil(self.args.num_train_epochs * self._per_epoch)
         self._epoch, self._before, self._steps = 0, 0, self._per_epoch
+        self._noted: dict[str, tuple[Tensor, int]] = {}
+        """By name, the sum and the number of what sessions noted since the last log."""
         self._resumed: dict[str, Any] | None = None
         """What the checkpoint that training goes on from says about the epoch and the losses."""
 
@@ -100,10 +102,22 @@ class SessionTrainer(Trainer):
             number=number,
             accumulate=partial(self._accumulate, model),
             copies=inputs["drawn"].copies,
+            note=self._note,
         )
         loss = self._session.backward(self._data.batch(self._session.model, inputs["drawn"]), step)
         self._check(float(loss), "the loss")
         return loss
+
+    def _note(self, name: str, value: Tensor) -> None:
+        before, times = self._noted.get(name, (torch.zeros(()), 0))
+        self._noted[name] = (before + value.detach().float(), times + 1)
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        """With the loss, the means of what was noted."""
+        if "loss" in logs:
+            logs |= {name: float(total) / times for name, (total, times) in self._noted.items()}
+            self._noted = {}
+        super().log(logs, *args, **kwargs)
 
     def _check(self, value: float, what: str) -> None:
         step, folder = self.state.global_step, Path(str(self.args.output_dir))
@@ -209,7 +223,7 @@ class SessionTrainer(Trainer):
         resumed, self._resumed = self._resumed, None
         if resumed is not None:
             for name in _LOSSES:
-                setattr(self, name, resumed["losses"][name])
+                setattr(self, name, resumed["losses"].get(name, {}))
             self._tr_loss = torch.as_tensor(self._tr_loss, device=self.args.device)
             self._initial_global_step = 0
         return resumed
