@@ -1,4 +1,4 @@
-"""Randomised smoothing by the Adversarial Robustness Toolbox: the other side of certify_speed.py.
+"""Randomised smoothing by the Adversarial Robustness Toolbox: what certify_speed.py and image_speed.py ask.
 
     .venv-art/bin/python benchmarks/art_baseline.py --weights FILE.npz --inputs FILE.npy --json OUT
 
@@ -37,12 +37,12 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     np.random.seed(0)
-    model = digits_cnn.load(options.weights)
     images = np.load(options.inputs)
+    model = digits_cnn.load(options.weights, images.shape[1:])
     smoothed = PyTorchRandomizedSmoothing(
         model=model,
         loss=torch.nn.CrossEntropyLoss(),
-        input_shape=digits_cnn.SHAPE,
+        input_shape=images.shape[1:],
         nb_classes=digits_cnn.CLASSES,
         device_type="cpu",
         sample_size=options.n0,

@@ -1,7 +1,7 @@
 """A small convolutional network on scikit-learn's digits, and smoothing as one would write it down.
 
-Shared by certify_speed.py and art_baseline.py, which run in environments of their own: nothing here imports
-unfooled or ART.
+Shared by certify_speed.py, image_speed.py and art_baseline.py, which run in environments of their own:
+nothing here imports unfooled or ART.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ def digits() -> tuple[Tensor, Tensor] | None:
     return images, torch.from_numpy(found.target.astype(np.int64))
 
 
-def network() -> nn.Sequential:
+def network(shape: tuple[int, ...] = SHAPE) -> nn.Sequential:
+    channels, height, width = shape
     return nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1),
+        nn.Conv2d(channels, 16, 3, padding=1),
         nn.ReLU(),
         nn.Conv2d(16, 32, 3, padding=1),
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Linear(32 * 4 * 4, CLASSES),
+        nn.Linear(32 * (height // 2) * (width // 2), CLASSES),
     )
 
 
@@ -60,15 +61,18 @@ def save(model: nn.Module, path: Path) -> None:
     np.savez(path, **{name: value.numpy() for name, value in model.state_dict().items()})
 
 
-def load(path: Path) -> nn.Sequential:
-    model = network()
+def load(path: Path, shape: tuple[int, ...] = SHAPE) -> nn.Sequential:
+    model = network(shape)
     with np.load(path) as saved:
         model.load_state_dict({name: torch.from_numpy(saved[name]) for name in saved.files})
     return model.eval()
 
 
 def plain_loop(model: nn.Module, images: Tensor, *, sigma: float, n0: int, n: int, batch: int) -> float:
-    """Seconds of noise, forward, count: n0 draws that choose a class and n others, for every image."""
+    """Seconds of noise, forward, count: n0 draws that choose a class and n others, for every image.
+
+    The procedure of Cohen et al. 2019 (their core.py), without the bounds.
+    """
     start = time.perf_counter()
     with torch.inference_mode():
         for image in images:
@@ -76,6 +80,6 @@ def plain_loop(model: nn.Module, images: Tensor, *, sigma: float, n0: int, n: in
                 counts = torch.zeros(CLASSES, dtype=torch.long)
                 for first in range(0, draws, batch):
                     size = min(batch, draws - first)
-                    noisy = image + sigma * torch.randn(size, *SHAPE)
+                    noisy = image + sigma * torch.randn(size, *image.shape)
                     counts += torch.bincount(model(noisy).argmax(dim=1), minlength=CLASSES)
     return time.perf_counter() - start

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from unfooled.data.images.image_files import read_image
 from unfooled.errors import UsageError
 from unfooled.models import EncodedImage, ImageModel, Unreadable, new_image_model
 from unfooled.models.images import ARCHITECTURES, described, make_architecture
@@ -36,11 +37,19 @@ def test_bytes_and_numbers_are_the_same_image() -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "other size": (PHOTO[:7], "the image is 6×7 with 3 channels, and this model reads 6×8 with 3"),
-    "grey": (PHOTO[:, :, 0], "6×8 with 1 channel, and"),
+    "what to do": (PHOTO[:7], "Images are not resized: scale or crop it first"),
+    "grey": (
+        PHOTO[:, :, 0],
+        "and this model reads 6×8 with 3 channels. Convert it to RGB",
+    ),
+    "channels first": (PHOTO.transpose(2, 0, 1), "Bytes come as (height, width, channels)"),
+    "channels last": (PHOTO / 255.0, "Numbers from 0 to 1 come as (channels, height, width)"),
     "wrong axes": (np.zeros((1, 8, 6, 3), np.uint8), "not 4 axes"),
     "too bright": (torch.full(SHAPE, 1.5), "from 0 to 1"),
+    "not divided": (torch.full(SHAPE, 200.0), "Divide pixels up to 255 by 255"),
+    "negative": (torch.full(SHAPE, -0.1), "some are outside or NaN"),
     "NaN": (torch.full(SHAPE, torch.nan), "NaN"),
-    "whole numbers": (np.zeros((8, 6, 3), np.int64), "bytes, 0 to 255, or numbers from 0 to 1"),
+    "whole numbers": (np.zeros((8, 6, 3), np.int64), "the pixels are int64. Give bytes from 0 to 255"),
 }
 
 
@@ -58,6 +67,17 @@ def test_file_names_need_a_reader_and_a_file_that_cannot_be_read_is_refused(tmp_
         model().inputs(["a.png"])
     with pytest.raises(UsageError, match="put it in brackets"):
         model().inputs("a.png")
+    own = new_image_model("small-cnn:width=2", SHAPE, 4, open_file=read_image)
+    (found,) = own.inputs(["a\0.png"])
+    assert isinstance(found, Unreadable) and "null" in found.reason
+
+
+def test_one_image_without_a_list_is_refused_but_a_list_of_one_grey_image_is_not() -> None:
+    for one in (PHOTO, torch.rand(SHAPE)):
+        with pytest.raises(UsageError, match="one image: put it in brackets"):
+            model().inputs(one)
+    grey = new_image_model("small-cnn:width=2", (1, 8, 6), 4)
+    assert len(grey.read(grey.inputs(PHOTO[None, :, :, 0]))) == 1
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

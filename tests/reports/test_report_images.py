@@ -19,7 +19,7 @@ from unfooled.api.pictures import kept
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UserError
 from unfooled.records.evidence import Benchmark, Evidence
-from unfooled.records.mask_picture import MaskPicture
+from unfooled.records.picture import Picture
 from unfooled.reports.charts import Lines
 from unfooled.reports.drawings import drawing
 from unfooled.reports.page import filled_sections
@@ -92,9 +92,9 @@ def seeds_without_attacks(make_run: MakeRun) -> Evidence:
     return replace(data, benchmarks=(Benchmark("b", "b", (), {"source": "a paper", "figures": FIGURES}),))
 
 
-def picture(**changed: Any) -> MaskPicture:
+def picture(**changed: Any) -> Picture:
     panels = (("image", png_text(np.zeros((1, 8, 8)))), ("mask", png_text(np.ones((1, 8, 8)))))
-    return MaskPicture(**{"name": "image 3 of mine", "truth": "1", "answer": "7", "panels": panels} | changed)
+    return Picture(**{"name": "image 3 of mine", "told": "Truth: 1, answer: 7", "panels": panels} | changed)
 
 
 def test_masks_stand_beside_the_images_of_the_first_seed(make_run: MakeRun) -> None:

@@ -17,7 +17,7 @@ from unfooled.files import TRAIN_AGAIN, JsonObject, read_json
 from unfooled.models import as_image
 from unfooled.predictors import Ars, Classifier, StaticMaskVote
 from unfooled.predictors.smoothing.masked_pixels import averaged_queries, masked_query
-from unfooled.records.mask_picture import MaskPicture
+from unfooled.records.picture import Picture
 from unfooled.reports.png import png_text
 from unfooled.training.data import load_image_task
 from unfooled.training.image_data import ImageTaskData
@@ -28,7 +28,7 @@ SHOWN = 4
 """Test images whose masks are drawn."""
 
 
-def mask_pictures(classifier: Classifier, data: ImageTaskData) -> list[MaskPicture]:
+def mask_pictures(classifier: Classifier, data: ImageTaskData) -> list[Picture]:
     """The first test images, of as many classes, with noise and mask of one draw; none without a mask."""
     predictor = classifier.predictor
     if not isinstance(predictor, Ars | StaticMaskVote):
@@ -52,28 +52,27 @@ def mask_pictures(classifier: Classifier, data: ImageTaskData) -> list[MaskPictu
             parts = {"image": clean, "mask": model.masks(clean), "classified": seen}
     panels = {name: values.cpu().numpy() for name, values in parts.items()}
     return [
-        MaskPicture(
+        Picture(
             data.test.names[place],
-            data.task.labels[labels[place]],
-            str(answers[number].label),
+            f"Truth: {data.task.labels[labels[place]]}, answer: {answers[number].label}",
             tuple((name, png_text(values[number])) for name, values in panels.items()),
         )
         for number, place in enumerate(places)
     ]
 
 
-def kept(pictures: list[MaskPicture]) -> JsonObject:
+def kept(pictures: list[Picture]) -> JsonObject:
     """What ``pictures.json`` holds."""
     return {"format": 1, "pictures": [one.to_dict() for one in pictures]}
 
 
-def read_pictures(folder: Path) -> tuple[MaskPicture, ...]:
+def read_pictures(folder: Path) -> tuple[Picture, ...]:
     """The pictures of a run; made anew where there are none, and none where that cannot be done."""
     file = folder / PICTURES
     if file.is_file():
         found = read_json(file, dict[str, list[JsonObject] | int], remedy=TRAIN_AGAIN)
         listed = found.get("pictures", [])
-        return tuple(MaskPicture.from_dict(one) for one in listed) if isinstance(listed, list) else ()
+        return tuple(Picture.from_dict(one) for one in listed) if isinstance(listed, list) else ()
     try:
         return tuple(mask_pictures(load(folder, device="cpu"), load_image_task(run_config(folder))))
     except (UserError, OSError):  # the data, or the code of the network, are not here

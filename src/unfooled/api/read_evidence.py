@@ -27,7 +27,7 @@ from unfooled.records.evidence import (
     with_distinct_names,
 )
 from unfooled.records.input_kind import NOUN
-from unfooled.records.mask_picture import MaskPicture
+from unfooled.records.picture import Picture
 from unfooled.records.result_shapes import RepeatShape, StatesShape
 from unfooled.records.trained_run import Run
 from unfooled.storage.run_files import read_run
@@ -104,7 +104,7 @@ def _model(folder: Path) -> ModelEvidence:
     )
 
 
-def _pictures(folder: Path, run: Run) -> tuple[MaskPicture, ...]:
+def _pictures(folder: Path, run: Run) -> tuple[Picture, ...]:
     """The masks of a run of images that has them."""
     if run.predictor.get("name") not in ("ars", "static-mask"):
         return ()

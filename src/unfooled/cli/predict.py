@@ -15,6 +15,7 @@ import typer
 from unfooled.cli import options
 from unfooled.cli.console import err, leave_if_refused, out, print_json
 from unfooled.errors import UsageError
+from unfooled.records.input_kind import things
 from unfooled.untrusted import printable
 
 if TYPE_CHECKING:
@@ -143,7 +144,9 @@ def predict(
         if out_ is not None:
             written = stack.enter_context(prediction_file(out_, given.columns, classifier.labels))
         # Where answers are shown on the terminal, a bar would only run through them.
-        advance = stack.enter_context(_progress(given.total, shown=bool(out_) or not out.is_terminal))
+        named = things([classifier.model.kind])
+        shown = bool(out_) or not out.is_terminal
+        advance = stack.enter_context(_progress(given.total, named, shown=shown))
         for group in given.groups:
             first, *second = (list(column) for column in zip(*(own for own, _ in group), strict=True))
             answers = classifier.predict(first, second[0] if second else None, seed=chosen_seed)
@@ -160,9 +163,11 @@ def predict(
             sys.stdout.flush()
             advance(len(group))
         if not tally:
-            raise UsageError("There was no text to classify. Give texts, --file, or lines on standard input.")
+            raise UsageError(
+                f"There were no {named} to classify. Give {named}, --file, or lines on standard input."
+            )
     if out_ is not None:
-        _show_tally(tally, out_, as_json=json_)
+        _show_tally(tally, out_, named, as_json=json_)
     leave_if_refused(tally[REFUSED], tally.total())
 
 
@@ -241,16 +246,16 @@ def _given(
 
 
 @contextmanager
-def _progress(total: int | None, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Gives the function to call with the number of texts that were answered."""
+def _progress(total: int | None, named: str, *, shown: bool) -> Iterator[Callable[[int], object]]:
+    """Gives the function to call with the number of inputs that were answered."""
     if not (shown and err.is_terminal):
         yield lambda _: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("texts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(named), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err) as bar:
-        task = bar.add_task("texts", total=total)
+        task = bar.add_task(named, total=total)
         yield lambda number: bar.advance(task, number)
 
 
@@ -260,11 +265,11 @@ def _outcome(answer: Prediction) -> str:
     return str(answer.label) if answer.span is None else (ANSWERED if answer.label else NO_ANSWER)
 
 
-def _show_tally(tally: Counter[str], file: Path, *, as_json: bool) -> None:
+def _show_tally(tally: Counter[str], file: Path, named: str, *, as_json: bool) -> None:
     if as_json:
-        return print_json({"out": str(file), "texts": tally.total(), "answers": dict(tally)})
+        return print_json({"out": str(file), named: tally.total(), "answers": dict(tally)})
     counted = ", ".join(f"{name}: {count:,}" for name, count in tally.most_common())
-    out.print(f"{tally.total():,} texts ({counted}). Saved in {file}", soft_wrap=True)
+    out.print(f"{tally.total():,} {named} ({counted}). Saved in {file}", soft_wrap=True)
 
 
 def _show(texts: tuple[str, ...], answer: Prediction) -> None:

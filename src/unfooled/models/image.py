@@ -125,6 +125,8 @@ class ImageModel(TensorModel):
             raise UsageError("The inputs are one file: put it in brackets, [file].")
         if not hasattr(first, "__len__"):
             raise UsageError(f"This model reads images or names of image files, not {type(first).__name__}.")
+        if _is_one(first, self.shape):
+            raise UsageError("The inputs are one image: put it in brackets, [image].")
         found = [self._given(one) for one in first]
         return [one if isinstance(one, Unreadable) else one.detach().cpu().numpy() for one in found]
 
@@ -158,15 +160,21 @@ class ImageModel(TensorModel):
             return found
         shown = f"array of the shape {tuple(found.shape)}"
         if found.dtype != torch.uint8 and not found.is_floating_point():
-            return Unreadable("the pixels must be bytes, 0 to 255, or numbers from 0 to 1", shown)
+            return Unreadable(
+                f"the pixels are {str(found.dtype).removeprefix('torch.')}. Give bytes from 0 to 255, "
+                "array.astype('uint8'), or numbers from 0 to 1",
+                shown,
+            )
         if found.dim() != 3:
             return Unreadable(f"an image has a height, a width and channels, not {found.dim()} axes", shown)
         bytes_ = found.dtype == torch.uint8
         shape = (found.shape[2], *found.shape[:2]) if bytes_ else tuple(found.shape)
         if shape != self.shape:
-            return Unreadable(f"the image is {_size(shape)}, and this model reads {_size(self.shape)}", shown)
+            return Unreadable(_misfit(shape, self.shape, bytes_=bytes_), shown)
         if not bytes_ and not bool(((found >= 0) & (found <= 1)).all()):
-            return Unreadable("the pixels must be numbers from 0 to 1; some are outside or NaN", shown)
+            scaled = float(found.nan_to_num().max()) > 1 and float(found.nan_to_num().max()) <= 255
+            advice = ". Divide pixels up to 255 by 255" if scaled else ""
+            return Unreadable(f"the pixels must be from 0 to 1; some are outside or NaN{advice}", shown)
         return EncodedImage(found)
 
     def batch(self, encoded: Sequence[Any], labels: Sequence[int] | None = None) -> TensorBatch:
@@ -278,6 +286,25 @@ def as_image(model: Model) -> ImageModel:
 def _channels_last(module: nn.Module) -> None:
     """Put the weights in the layout in which convolutions take half the time."""
     module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+
+def _is_one(images: Any, shape: tuple[int, ...]) -> bool:
+    """Whether this is one image of the model's size, where a list of them is expected."""
+    channels, height, width = shape
+    one = {(height, width, channels)} | ({shape} if channels > 1 else set())  # (1, 28, 28): a list of one
+    return height > 1 and tuple(getattr(images, "shape", ())) in one
+
+
+def _misfit(shape: tuple[int, ...], wanted: tuple[int, ...], *, bytes_: bool) -> str:
+    """Why an image does not fit the model, and what to do."""
+    told = f"the image is {_size(shape)}, and this model reads {_size(wanted)}. "
+    turned = (shape[1], shape[2], shape[0]) if bytes_ else (shape[2], shape[0], shape[1])
+    if turned == wanted:
+        order = "(height, width, channels)" if bytes_ else "(channels, height, width)"
+        return f"{told}{'Bytes' if bytes_ else 'Numbers from 0 to 1'} come as {order}"
+    if shape[1:] == wanted[1:]:
+        return f"{told}Convert it to {'grey' if wanted[0] == 1 else 'RGB'}"
+    return f"{told}Images are not resized: scale or crop it first, as the training images were"
 
 
 def _size(shape: Sequence[int]) -> str:

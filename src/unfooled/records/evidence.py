@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from unfooled.files import JsonMapping
 from unfooled.records.certificate import Certificate
 from unfooled.records.input_kind import things
-from unfooled.records.mask_picture import MaskPicture
 from unfooled.records.outcome import Outcome
+from unfooled.records.picture import Picture
 from unfooled.records.textattack_log import TextAttackResults
 from unfooled.records.trained_run import Run
 
@@ -86,7 +86,7 @@ class ModelEvidence:
     certified: tuple[Certified, ...] = ()
     repeated: tuple[NamedResult, ...] = ()
     representations: tuple[NamedResult, ...] = ()
-    pictures: tuple[MaskPicture, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     """Images with the masks that its defence puts before them."""
     not_its_own: tuple[str, ...] = ()
     """Results in its folder that were measured on other weights: not shown, and why."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-NOUN = {"text": "text", "image": "image", "tensor": "input"}
+NOUN = {"text": "text", "image": "image", "question": "question", "tensor": "input"}
 """By :attr:`unfooled.models.Model.kind`."""
 
 

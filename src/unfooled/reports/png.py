@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from unfooled.records.mask_picture import PNG
+from unfooled.records.picture import PNG
 
 
 def png_text(pixels: NDArray[np.floating]) -> str:

@@ -67,8 +67,8 @@ def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if len(content) > LARGEST_FILE:
         raise DataError(f"{path} has more than {LARGEST_FILE >> 20} MB. Make the image smaller.")
     return content

@@ -1,7 +1,8 @@
 """Masks over pixels: a network that makes one from a noisy image (ARS), or one learned mask for all images.
 
 A mask is one number from 0 to 1 per place, for all channels alike. It is never exactly 0 (``SMALLEST``), so
-that what is divided by it stays finite.
+that what is divided by it stays finite. It begins near ½, where it learns fastest: the noise behind a mask is
+in proportion to it, so only differences between places matter.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def make_mask(name: str, settings: JsonMapping, shape: tuple[int, ...]) -> Mask:
 class _Static(nn.Module):
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
-        self.logits = nn.Parameter(torch.full((1, 1, *shape[1:]), 2.0))  # a mask of 0.88: nearly open
+        self.logits = nn.Parameter(torch.zeros(1, 1, *shape[1:]))
 
     def forward(self, look: Tensor) -> Tensor:
         return self.logits.expand(len(look), -1, -1, -1)
@@ -117,8 +118,6 @@ class _UNet(nn.Module):
             for wide, narrow in zip(widths[:0:-1], widths[-2::-1], strict=True)
         )
         self.out = nn.Conv2d(widths[0], 1, 1)
-        assert self.out.bias is not None
-        nn.init.constant_(self.out.bias, 2.0)  # nearly open
 
     def forward(self, look: Tensor) -> Tensor:
         kept, features = [], look

@@ -1,4 +1,4 @@
-"""An image with the mask that its defence puts before it, as small pictures a page can show."""
+"""An image in several states side by side, as small PNG files that a page can show."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LARGEST = 2_000_000
 
 
 @dataclass(frozen=True)
-class MaskPicture:
-    """One test image: PNG files as base64, each with what it shows."""
+class Picture:
+    """One image: with its mask, or before and after an attack."""
 
     name: str
-    truth: str
-    answer: str
+    told: str
+    """What became of it, in a few words."""
     panels: tuple[tuple[str, str], ...]
-    """(what it shows, the picture)."""
+    """(what it shows, a PNG file as base64)."""
 
     def __post_init__(self) -> None:
         for shown, png in self.panels:
@@ -38,5 +38,5 @@ class MaskPicture:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: JsonMapping) -> MaskPicture:
+    def from_dict(cls, values: JsonMapping) -> Picture:
         return build(cls, values, owner="a picture")
