@@ -112,7 +112,7 @@ def test_files_are_answered_and_bad_ones_refused(runs: dict[str, Path], tmp_path
     answers = [json.loads(line) for line in shown.stdout.splitlines()]
     assert [one["label"] for one in answers] == [good.label, None, None]
     shown = unfooled("predict", str(runs["standard"]), *map(str, files), "--out", str(tmp_path / "out.csv"))
-    assert "3 images (" in shown.stdout and "text" not in shown.stdout + shown.stderr
+    assert b"3 images (" in shown.stdout and b"text" not in shown.stdout + shown.stderr
 
 
 @pytest.mark.full

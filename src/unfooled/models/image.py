@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.models.identity import code_digest
-from unfooled.models.images.mask import make_mask
+from unfooled.models.images.mask import Mask, make_mask
 from unfooled.models.model import Excerpt, Model, Unreadable
 from unfooled.models.noise import Site
 from unfooled.models.tensor import TensorBatch, TensorModel
@@ -214,7 +214,10 @@ class ImageModel(TensorModel):
         """How the networks are made again, as JSON; of a network of the user's, what it is called."""
         mask, network = self.module.mask, self.module.network
         own = {"name": own_name(network), "settings": {"code": code_digest(network)}}
-        return {**(self.described or own), "mask": None if mask is None else mask.describe()}
+        made = (
+            mask.describe() if isinstance(mask, Mask) else None if mask is None else {"name": own_name(mask)}
+        )
+        return {**(self.described or own), "mask": made}
 
     def attach_mask(self, name: str, settings: JsonMapping) -> None:
         """A new mask network of this kind; one that is there already, made alike, stays."""
