@@ -17,9 +17,9 @@ from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, LABELS, begin
 from toy_defence import Toy
 from unfooled.defences import DEFENCES, FreeLB, Pass, Session, Step, TrainingData, make_defence
-from unfooled.defences.ascent import SameDraws
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TensorModel, TextModel
+from unfooled.models.ascent import SameDraws
 from unfooled.training.trainer import SessionTrainer
 
 

@@ -18,6 +18,7 @@ from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.freelb import FreeLB
 from unfooled.defences.infobert import InfoBert
 from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.pgd import Pgd
 from unfooled.defences.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
@@ -63,6 +64,7 @@ DEFENCES: Registry[type[Any]] = Registry(
         Smart,
         Alum,
         Trades,
+        Pgd,
         StaticMaskDefence,
         ArsDefence,
     ),
@@ -147,6 +149,7 @@ __all__ = [
     "MadeExamples",
     "NoiseAugment",
     "Pass",
+    "Pgd",
     "Preparation",
     "RandomDelete",
     "RandomMask",

@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unfooled.defences.ascent import Ascent, SameDraws, from_cube
 from unfooled.defences.scale import fitted
 from unfooled.defences.session import Session, Step, Training
 from unfooled.models import Model
+from unfooled.models.ascent import Ascent, SameDraws, from_cube
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 

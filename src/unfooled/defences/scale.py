@@ -10,7 +10,9 @@ neighbours (half of them lie within 0.91). docs/defences.md has the measurements
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 
@@ -26,6 +28,39 @@ PIXEL_SIGMA = 0.25
 """σ for pixels from 0 to 1, as in most of Cohen et al. 2019."""
 
 
+Norm = Literal["l2", "linf"]
+PIXEL_RADIUS: dict[Norm, float] = {"linf": 0.1, "l2": 1.0}
+"""ε of a ball around pixels from 0 to 1: between that of CIFAR-10, 0.031, and that of MNIST, 0.3."""
+
+
+@dataclass(frozen=True)
+class BallSizes:
+    """The ball that an adversary stays in, and its steps."""
+
+    norm: Norm
+    radius: float
+    step_size: float
+
+
+def ball_sizes(
+    model: Model,
+    shares: Mapping[str, float],
+    *,
+    norm: Norm | None,
+    radius: float | None,
+    step_size: float | None,
+    steps: int,
+) -> BallSizes:
+    """What is not given: an ℓ2 ball of shares of the encoder's table for texts, an ℓ∞ ball for images.
+
+    A step there is 2.5·ε/K, so that K steps reach any point of the ball from any other (Madry et al. 2018).
+    """
+    norm = norm or ("linf" if model.kind == "image" else "l2")
+    radius = fitted(model, "radius", radius, shares["radius"], PIXEL_RADIUS[norm])
+    pixel_step = 2.5 * radius / max(1, steps)
+    return BallSizes(norm, radius, fitted(model, "step_size", step_size, shares["step_size"], pixel_step))
+
+
 def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
     """σ for this encoder's table in two digits, or for pixels; for Laplace noise λ = σ/√2, as variable."""
     if model.kind == "image":
@@ -33,10 +68,17 @@ def default_sigma(model: Model, kind: NoiseKind = "gaussian") -> float:
     return fitted(model, "sigma", None, SHARE * (math.sqrt(0.5) if kind == "laplace" else 1.0))
 
 
-def fitted(model: Model, setting: str, value: float | None, share: float) -> float:
-    """``value``, or if it is not given this share of the distance of two random words, in two digits."""
+def fitted(
+    model: Model, setting: str, value: float | None, share: float, pixels: float | None = None
+) -> float:
+    """``value``, or if it is not given this share of the distance of two random words, in two digits.
+
+    ``pixels`` is the default for images.
+    """
     if value is not None:
         return value
+    if model.kind == "image" and pixels is not None:
+        return pixels
     if not isinstance(model, TextModel):
         raise UsageError(
             f"{setting} has a default for texts only, but this model reads a {model.kind}. Give {setting} in "

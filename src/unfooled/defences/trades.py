@@ -7,23 +7,32 @@ code. ``norm=linf`` climbs by the signs of the gradient (the paper, for images),
 example.
 
 Deviations. The paper has images: CIFAR-10 β 6, ten steps of 0.007, ε 0.031; MNIST β 1, 40 steps of 0.01, ε
-0.3; both ``norm=linf``, noise of 0.001. For word embeddings the default is a Euclidean ball over the whole
-text, like FreeLB's, with sizes that are shares of the distance of two random words of the encoder's table.
+0.3; both ``norm=linf``, noise of 0.001. For images the default is ε 0.1 in ``linf``, steps of 2.5·ε/K. For
+word embeddings it is a Euclidean ball over the whole text, like FreeLB's, with sizes that are shares of the
+distance of two random words of the encoder's table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from unfooled.defences.base import evaluating
 from unfooled.defences.divergence import kl
+from unfooled.defences.scale import Norm, ball_sizes, fitted
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.defences.virtual import MOST_ASCENTS, Virtual
+from unfooled.models import Model
 from unfooled.settings import setting
+
+NORM_HELP = (
+    "The ball: l2 (norm of δ per example) or linf (each coordinate, steps by sign); if not given linf for "
+    "images, else l2"
+)
+RADIUS_HELP = "Size of the ball (ε); if not given fitted to the encoder, for images 0.1 (linf) or 1 (l2)"
 
 
 @dataclass(frozen=True)
@@ -38,12 +47,20 @@ class Trades(Virtual):
 
     weight: float = setting(1.0, "Weight of the divergence (β)", at_least=0)
     steps: int = setting(3, "Ascent steps (K)", at_least=0, at_most=MOST_ASCENTS)
-    norm: Literal["l2", "linf"] = setting(
-        "l2", "The ball: l2 (norm of δ per example) or linf (each coordinate, steps by sign)"
-    )
-    radius: float | None = setting(
-        None, "Size of the ball (ε); fitted to the encoder if not given", at_least=0
-    )
+    norm: Norm | None = setting(None, NORM_HELP)
+    radius: float | None = setting(None, RADIUS_HELP, at_least=0)
+
+    def resolved(self, model: Model) -> Trades:
+        ball = ball_sizes(
+            model,
+            self.shares,
+            norm=self.norm,
+            radius=self.radius,
+            step_size=self.step_size,
+            steps=self.steps,
+        )
+        init = fitted(model, "init", self.init, self.shares["init"], 0.001)
+        return replace(self, init=init, **vars(ball))
 
     def begin(self, training: Training) -> TradesSession:
         return TradesSession(training, self)

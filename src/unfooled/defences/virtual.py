@@ -11,10 +11,10 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from unfooled.defences.ascent import Ascent, Direction, Raised, climb, from_normal
 from unfooled.defences.scale import fitted
 from unfooled.defences.session import Pass
 from unfooled.models import Model
+from unfooled.models.ascent import Ascent, Direction, Raised, climb, from_normal
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 

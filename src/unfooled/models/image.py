@@ -86,6 +86,7 @@ class ImageModel(TensorModel):
     """
 
     kind: ClassVar[str] = "image"
+    bounds: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
 
     def __init__(
         self,

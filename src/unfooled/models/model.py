@@ -118,6 +118,9 @@ class Model(Protocol):
     kind: ClassVar[str]
     """What it reads: ``text``, ``question`` (with its context), ``image`` or ``tensor``."""
 
+    bounds: ClassVar[tuple[float, float] | None] = None
+    """The smallest and largest value of an input, where values have limits: 0 and 1 of pixels."""
+
     module: Any
     """What is called, with its weights: a PyTorch module, or a function of a tensor."""
 

@@ -1,8 +1,8 @@
-"""Perturbations δ of the start that climb a loss: what FreeLB, SMART, ALUM and TRADES share.
+"""Perturbations δ of the start that climb a loss: what FreeLB, SMART, ALUM, TRADES and PGD share.
 
-The start is the tensor that a model begins with (``Model.start``): the word embeddings of a text, the values
+The start is the tensor that a model begins with (``Model.start``): the word embeddings of a text, the pixels
 of an image. Each example has its own δ, its own norm and its own limit, whatever else is in the batch.
-Padding is never perturbed; special tokens are, as in the authors' code.
+Padding is never perturbed; special tokens are, as in the authors' code. Pixels stay between 0 and 1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from unfooled.models import FreshNoise, Model, Noise
+from unfooled.models.model import Model
+from unfooled.models.noise import FreshNoise, Noise
 
 Direction = Literal["l2", "max", "sign"]
 """A gradient by its Euclidean norm, by its largest coordinate, or the signs of its coordinates."""
@@ -31,7 +32,7 @@ class Ascent:
     radius: float | None = None
     """Limit of the Euclidean norm of δ (``l2``) or of each coordinate (``max``, ``sign``); None: no limit."""
 
-    def climbed(self, delta: Tensor, gradient: Tensor, batch: Any) -> Tensor:
+    def climbed(self, delta: Tensor, gradient: Tensor, batch: Any = None) -> Tensor:
         """δ after one step along its gradient."""
         return self.within(delta + self.step_size * self._direction(_unpadded(gradient, batch)))
 
@@ -77,17 +78,31 @@ def from_normal(start: Tensor, batch: Any, size: float) -> Tensor:
     return FreshNoise(Noise(size))("embeddings", start, getattr(batch, "mask", None))
 
 
+def uniform(start: Tensor, batch: Any, ascent: Ascent) -> Tensor:
+    """δ drawn from the ball: uniform in that of ``max`` and ``sign``, in a cube inside that of ``l2``."""
+    radius = ascent.radius or 0.0
+    if ascent.along == "l2":
+        return from_cube(start, batch, radius)
+    return _unpadded(torch.empty_like(start).uniform_(-radius, radius), batch)
+
+
+def bounded(start: Tensor, delta: Tensor, bounds: tuple[float, float] | None) -> Tensor:
+    """δ cut so that start + δ has only values that the model reads; δ gets no longer."""
+    return delta if bounds is None else (start + delta).clamp(*bounds) - start
+
+
 def climb(
     model: Model, batch: Any, start: Tensor, delta: Tensor, ascent: Ascent, steps: int, raised: Raised
 ) -> Tensor:
     """δ after some steps that raise a function of the logits; no weight gradient is computed."""
     start = start.detach()
+    delta = bounded(start, delta, model.bounds)
     with torch.enable_grad():
         for _ in range(steps):
             delta = delta.detach().requires_grad_()
             logits = model.forward(batch, start=start + delta).logits
             (gradient,) = torch.autograd.grad(raised(logits), delta)
-            delta = ascent.climbed(delta.detach(), gradient, batch)
+            delta = bounded(start, ascent.climbed(delta.detach(), gradient, batch), model.bounds)
     return delta
 
 
