@@ -18,7 +18,7 @@ from commands import command, unfooled
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack_job import Progress, read_attack
-from unfooled.attacks import RECIPES
+from unfooled.attacks import IMAGE_RECIPES, RECIPES
 from unfooled.cli import attack_show
 from unfooled.cli.attack_options import RecipeSettings
 from unfooled.cli.attack_progress import attack_progress
@@ -170,7 +170,8 @@ def test_list_shows_every_recipe_with_its_paper_and_settings(
     shown = capsys.readouterr().out
     assert command(monkeypatch, "attack", "--list", "--json") == 0
     listed = json.loads(capsys.readouterr().out)["recipes"]
-    assert [one["name"] for one in listed] == list(RECIPES)
+    assert [one["name"] for one in listed] == [*RECIPES, *IMAGE_RECIPES]
+    assert [one["reads"] for one in listed] == ["text"] * len(RECIPES) + ["image"] * len(IMAGE_RECIPES)
     for one in listed:
         assert one["name"] in shown and one["paper"] in shown
         assert one["goal"] in ("fickle", "obstinate")

@@ -2,29 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from unfooled.api.load_inputs import load_inputs, training_texts
-from unfooled.api.target import Opens, Target
+from unfooled.api.target import Opens, Target, travelling
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
+from unfooled.attacks.image.image_recipe import ImageRecipe
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs
 from unfooled.files import MEASURE_AGAIN, JsonObject, read_json
 from unfooled.records.attack_report import AttackReport
-from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
 from unfooled.records.result import reuse
 from unfooled.records.result_shapes import AttackShape
+from unfooled.records.row_check import RowCheck
 from unfooled.storage.journal import Key, fingerprint
 from unfooled.storage.kept import JOURNAL, Kept, read_kept
-from unfooled.work.executor import Piece
+from unfooled.work.executor import Piece, Spec
 from unfooled.work.job import Job, Record
 
 REPORT = "attack.json"
 TABLE = "outcomes"
+
+
+@dataclass(frozen=True)
+class AttackChoices:
+    """What an attack was asked for, apart from its victim, its inputs and its recipe."""
+
+    limit: int | None
+    limits: Limits
+    tools: Tools
+    sizes: tuple[float, ...]
+    seed: int
+    device: str
+    in_flight: int
+    in_process: bool
+    """Whether this process does the work."""
+
+    def opened(self, target: Target) -> Opens | Target:
+        """The victim as a worker gets it: itself in this process, how to open it in others."""
+        return target if self.in_process else travelling(target)
+
+
+@dataclass(frozen=True)
+class PreparedAttack:
+    """An attack that is ready to run: what texts and images do differently."""
+
+    job: Job[Any]
+    spec: Spec
+    conditions: JsonObject
+    """Everything that an outcome depends on, apart from its input."""
+    asked: Mapping[str, Sequence[str]]
+    source: str
+    name: str
+    labels: tuple[str, ...]
+    check: RowCheck | None
+    about: JsonObject
+    """What the report says about the recipe and its conditions."""
+    summarise: Callable[[Iterable[Outcome]], JsonObject]
+
+
+def described(recipe: Recipe | ImageRecipe) -> JsonObject:
+    """A recipe as reports and questions tell it."""
+    # What is left open stays out of the key: recipes gain such settings, and old journals still fit.
+    settings = {name: value for name, value in asdict(recipe).items() if value is not None}  # type: ignore[call-overload]
+    return {"name": recipe.name, "paper": recipe.paper, "goal": recipe.goal, "settings": settings}
 
 
 @dataclass(frozen=True)
@@ -104,11 +149,11 @@ def attack_job(inputs: LabelledInputs, conditions: str) -> Job[Example]:
         key=lambda example: key(example.row, example.texts, example.label),
         name=lambda example: f"row {example.row} ({' | '.join(example.texts)[:60]!r})",
         settled=[(key(one.row, one.original, None), one.to_dict()) for one in refused],
-        again=_worth_another_try,
+        again=worth_another_try,
     )
 
 
-def _worth_another_try(record: Record) -> bool:
+def worth_another_try(record: Record) -> bool:
     """Errors, and what the time cap ended: perhaps the machine was only busy."""
     return record["status"] == "error" or record.get("limit_hit") == "time"
 
@@ -163,25 +208,21 @@ class AttackTally:
 def attack_report(
     outcomes: Kept[Outcome],
     about: Mapping[str, Any],
-    *,
-    total: int,
-    settled: int,
-    randomised: bool,
-    labels: Sequence[str],
+    prepared: PreparedAttack,
 ) -> AttackReport:
-    """The report of the outcomes there are, of ``total``; ``settled`` rows could not be read."""
+    """The report of the outcomes there are."""
     details = {
         **about,
-        "complete": len(outcomes) == total,
-        "reuse": reuse(outcomes.reused, len(outcomes) - settled),
+        "complete": len(outcomes) == prepared.job.total,
+        "reuse": reuse(outcomes.reused, len(outcomes) - len(prepared.job.settled)),
         "journal": outcomes.where(),
     }
-    summary = attack_summary(outcomes, goal=about["recipe"]["goal"], randomised=randomised)
+    summary, labels = prepared.summarise(outcomes), prepared.labels
     if not labels:
         # A victim that names no classes numbers them.
         classes = max((len(outcome.first_scores) for outcome in outcomes), default=0)
-        labels = [str(number) for number in range(classes)]
-    return AttackReport(summary, outcomes, tuple(labels), details)
+        labels = tuple(str(number) for number in range(classes))
+    return AttackReport(summary, outcomes, labels, details)
 
 
 def read_attack(folder: str | Path) -> AttackReport:

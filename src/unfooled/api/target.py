@@ -168,6 +168,13 @@ def open_target(
     return replace(target, opening=Opening(what, predictor, options, device, precision, target.identity))
 
 
+def reads_images(target: Target) -> bool:
+    """Whether the victim is a classifier of images."""
+    from unfooled.attacks.victims.image_victim import ImageVictim
+
+    return isinstance(target.victim, ImageVictim)
+
+
 def _opening(classifier: Classifier, predictor: PredictorChoice, identity: Mapping[str, object]) -> Opening:
     model = classifier.model
     return Opening(classifier.folder, predictor, {}, model.device.type, model.precision, identity)
@@ -204,6 +211,7 @@ def _of_classifier(
     predictor: PredictorChoice,
     victim_options: Mapping[str, object] | None,
 ) -> Target:
+    from unfooled.attacks.victims.image_victim import ImageVictim
     from unfooled.attacks.victims.ours import ClassifierVictim, DeployedVictim
     from unfooled.models import BlackBox
     from unfooled.predictors.override import with_predictor
@@ -219,7 +227,7 @@ def _of_classifier(
         name = f"{classifier.model.name} under {classifier.predictor.describe()['name']}"
         return Target(DeployedVictim(classifier), name, classifier.identity(), classifier)
     return Target(
-        ClassifierVictim(classifier),
+        ImageVictim(classifier) if classifier.model.kind == "image" else ClassifierVictim(classifier),
         name,
         classifier.identity(),
         classifier,

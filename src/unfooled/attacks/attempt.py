@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from unfooled.attacks.budget import Budget
 from unfooled.attacks.goals import Goal
 from unfooled.attacks.limits import Limits
 from unfooled.attacks.parts.protection import protected
@@ -47,10 +48,6 @@ class NothingToChange(Exception):
     """The example has no word that the recipe could change."""
 
 
-class BudgetSpent(Exception):
-    """No query is left, or the time is over."""
-
-
 @dataclass(frozen=True)
 class Example:
     """One labelled input."""
@@ -71,7 +68,7 @@ class Trial:
 
 
 @dataclass
-class Attempt:
+class Attempt(Budget):
     """State of one attack; recipes read it and ask through it."""
 
     example: Example
@@ -90,10 +87,8 @@ class Attempt:
     queries: int = 0
     forwards: int = 0
     seconds: float = 0.0
-    """This attempt's share of the work so far; the scheduler keeps it."""
     limit_hit: LimitHit = ""
     search_over: bool = False
-    """Something was found: what is still asked about it, the time cap does not stop."""
     tried: bool = False
     """A changed text was asked about that might have been the result."""
     reaching: dict[Query, Answer] = field(default_factory=dict)
@@ -209,18 +204,6 @@ class Attempt:
             return []
         found: list[list[str]] = yield Request("fill", tuple(spans), (("count", count),))
         return found
-
-    def check_budget(self) -> None:
-        """End the search if no query is left, or the time is over."""
-        self.check_time()
-        if self.queries >= self.limits.query_budget:
-            self.limit_hit = "queries"
-            raise BudgetSpent
-
-    def check_time(self) -> None:
-        if self.seconds > self.limits.time_cap and not self.search_over:
-            self.limit_hit = "time"
-            raise BudgetSpent
 
     def _affordable(self, documents: Iterable[Document]) -> list[Document]:
         self.check_time()

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unfooled.attacks.attempt import Attempt, BudgetSpent, Example, NothingToChange, Request, Steps
+from unfooled.attacks.attempt import Attempt, Example, NothingToChange, Request, Steps
+from unfooled.attacks.budget import Budget, BudgetSpent
 from unfooled.attacks.goals import make_goal
 from unfooled.attacks.limits import Limits
 from unfooled.attacks.parts.validity import validity
@@ -31,7 +32,7 @@ Service = Callable[..., Sequence[object]]
 class _Flight:
     """One attack on its way: its generator and the request it waits for."""
 
-    attempt: Attempt
+    attempt: Budget
     steps: Steps[Outcome]
     request: Request
 
@@ -53,12 +54,24 @@ def run_attacks(
             f"The recipe '{recipe.name}' needs {', '.join(missing)}, which this victim does not offer. "
             "Attack a classifier of unfooled, or choose a recipe that asks for less."
         )
-    waiting = iter(examples)
+
+    def begun() -> Iterator[tuple[Attempt, Steps[Outcome]]]:
+        for example in examples:
+            attempt = Attempt(example, limits, seed, randomised, label_names, "confirmed" in services)
+            yield attempt, _attack(attempt, recipe, services)
+
+    return run_flights(begun(), services, in_flight=in_flight)
+
+
+def run_flights(
+    begun: Iterable[tuple[Budget, Steps[Outcome]]], services: Mapping[str, Service], *, in_flight: int
+) -> Iterator[Outcome]:
+    """Fly attacks, so many at a time, each begun when there is room; ``steps`` are all it does."""
+    waiting = iter(begun)
     flights: list[_Flight] = []
     while True:
-        while len(flights) < in_flight and (example := next(waiting, None)) is not None:
-            attempt = Attempt(example, limits, seed, randomised, label_names, "confirmed" in services)
-            flight = _Flight(attempt, _attack(attempt, recipe, services), Request("", ()))
+        while len(flights) < in_flight and (pair := next(waiting, None)) is not None:
+            flight = _Flight(*pair, Request("", ()))
             if (outcome := _advance(flight, None)) is None:
                 flights.append(flight)
             else:
@@ -134,7 +147,7 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
     """The whole story of one example: first answer, search, verification."""
     try:
         first = yield from attempt.ask_original()
-        if wrong := _wrong_label(attempt.example.label, classes=len(first.scores)):
+        if wrong := wrong_label(attempt.example.label, classes=len(first.scores)):
             return _outcome(attempt, "refused", message=wrong)
         if first.abstained or not ACCURACY.right(first.label, attempt.example.label):
             return _outcome(attempt, "skipped")
@@ -157,7 +170,7 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
         return _outcome(attempt, "error", message=f"{type(error).__name__}: {error}")
 
 
-def _wrong_label(label: int | None, *, classes: int) -> str:
+def wrong_label(label: int | None, *, classes: int) -> str:
     """Why the victim could never give this label; empty if it could."""
     if label is not None and 0 <= label < classes:
         return ""

@@ -9,19 +9,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 Query = tuple[str, ...]
 """The text, or both texts of a pair."""
+Picture = NDArray[np.float32]
+"""The pixels of an image from 0 to 1, ``(channels, height, width)``."""
+QueryT = TypeVar("QueryT")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One query to a victim."""
+class Asked(Generic[QueryT]):
+    """One query to a victim: a :data:`Query` or a :data:`Picture`."""
 
-    query: Query
+    query: QueryT
     key: int = 0
     """Fixes the victim's noise for this query; another key is another draw."""
 
@@ -54,6 +58,20 @@ class Gradients:
             row for row, (w, s, e) in enumerate(self.spans) if w == which and s < end and e > start and e > s
         ]
         return self.gradient[rows].sum(axis=0) if rows else np.zeros(self.gradient.shape[1])
+
+
+@dataclass(frozen=True)
+class PixelGradient:
+    """The loss gradient at each pixel, and the class probabilities, averaged over the victim's noise."""
+
+    gradient: Picture
+    scores: tuple[float, ...]
+    forwards: int = 1
+
+    @property
+    def label(self) -> int:
+        """The most probable class."""
+        return max(range(len(self.scores)), key=self.scores.__getitem__)
 
 
 @runtime_checkable

@@ -55,7 +55,7 @@ def _train(cell: Cell, share: Mapping[str, Any], *, afresh: bool) -> None:
 
 def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
     from unfooled.api.attack import attack
-    from unfooled.attacks import Limits, make_recipe
+    from unfooled.attacks import Limits, any_recipe
     from unfooled.attacks.tools import Tools
 
     part = cell.part
@@ -64,7 +64,7 @@ def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
         cell.run,
         build(Inputs, part.inputs, owner="inputs") if part.inputs else None,
         limit=part.limit,
-        recipe=make_recipe(part.recipe, part.settings),
+        recipe=any_recipe(part.recipe, part.settings),
         limits=build(Limits, part.limits, owner="limits"),
         tools=build(Tools, part.tools, owner="tools"),
         **how,

@@ -179,13 +179,13 @@ def _check_defence(defence: DefencePlan, where: str) -> None:
 
 def _check_attack(attack: AttackPlan, where: str) -> None:
     """The recipe, its settings, the limits and the tools, by name, type and range."""
-    from unfooled.attacks import Limits, make_recipe
+    from unfooled.attacks import Limits, any_recipe
     from unfooled.attacks.tools import Tools
     from unfooled.data.inputs import Inputs
 
     _check_name(attack.name, f"{where}: name")
     with _at(where):
-        make_recipe(attack.recipe, attack.settings)
+        any_recipe(attack.recipe, attack.settings)
         build(Limits, attack.limits, owner="limits")
         build(Inputs, attack.inputs, owner="inputs")
         build(Tools, attack.tools, owner="tools")

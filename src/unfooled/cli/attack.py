@@ -35,6 +35,7 @@ def attack(
     set_: own.RecipeSettings = None,
     *,
     inputs: dict[str, Any],
+    sizes: own.Sizes = None,
     limit: own.Limit = 200,
     limits: dict[str, object],
     tools: dict[str, object],
@@ -59,6 +60,7 @@ def attack(
     """Attack a classifier and report how it stands up: accuracy before and after, success rate, cost.
 
     Example: unfooled attack runs/rsmi --recipe textfooler --limit 200 --show 3
+    Images: unfooled attack runs/digits --recipe pgd-linf --sizes 0.02,0.05,0.1
 
     Interrupted? Run the same command again: finished examples are kept. Leaves with code 1 if an input was
     refused or ended in an error; the others are attacked all the same.
@@ -70,10 +72,12 @@ def attack(
         return list_recipes(json_)
     if run is None:
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
+    from unfooled.cli.image_attacks import default_recipe, holds_images, parse_sizes
     from unfooled.settings import build, parse_assignments
 
-    wanted = [name.strip() for one in recipe or ["textfooler"] for name in one.split(",")]
-    chosen = _recipes(wanted, parse_assignments(set_ or []))
+    wanted = [name.strip() for one in recipe or [default_recipe(run)] for name in one.split(",")]
+    chosen = _recipes(wanted, parse_assignments(set_ or []), images=holds_images(run))
+    wanted_sizes = parse_sizes(sizes)
     check_whole("--limit", limit)
     check_whole("--in-flight", in_flight, at_most=MOST_AT_ONCE)
     check_whole("--show", show, at_least=0)
@@ -100,7 +104,13 @@ def attack(
     target = _keeping(target)
     if len(chosen) > 1:
         chosen = _within_reach(chosen, target, which, only_these="all" not in wanted)
-    how: dict[str, Any] = {"limit": limit, "limits": made_limits, "tools": made_tools, "seed": seed}
+    how: dict[str, Any] = {
+        "sizes": wanted_sizes,
+        "limit": limit,
+        "limits": made_limits,
+        "tools": made_tools,
+        "seed": seed,
+    }
     how |= {"device": device, "in_flight": in_flight, "workers": workers, "ray": ray}
 
     def kept(name: str) -> dict[str, Any]:
@@ -137,23 +147,26 @@ def attack(
     )
 
 
-def _recipes(wanted: Sequence[str], settings: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def _recipes(
+    wanted: Sequence[str], settings: Mapping[str, object], *, images: bool
+) -> dict[str, dict[str, object]]:
     """The recipes with the settings of each; of several, a setting goes to all that have it."""
-    from unfooled.attacks import RECIPES, make_recipe
+    from unfooled.attacks import IMAGE_RECIPES, RECIPES, any_recipe, recipe_class
     from unfooled.settings import describe_settings
 
-    chosen = list(RECIPES) if "all" in wanted else list(dict.fromkeys(wanted))
+    every = IMAGE_RECIPES if images else RECIPES
+    chosen = list(every) if "all" in wanted else list(dict.fromkeys(wanted))
     known: dict[str, set[str]] = {}
     for name in chosen:
-        known[name] = {info.name for info in describe_settings(RECIPES.choose(name))}
+        known[name] = {info.name for info in describe_settings(recipe_class(name))}
     for setting in settings:
         if not any(setting in names for names in known.values()):
-            make_recipe(chosen[0], {setting: settings[setting]})  # refuses it, with the nearest name
+            any_recipe(chosen[0], {setting: settings[setting]})  # refuses it, with the nearest name
     split = {
         name: {key: value for key, value in settings.items() if key in names} for name, names in known.items()
     }
     for name, values in split.items():
-        make_recipe(name, values)
+        any_recipe(name, values)
     return split
 
 
@@ -161,13 +174,12 @@ def _within_reach(
     chosen: dict[str, dict[str, object]], target: Target, inputs: Inputs, *, only_these: bool
 ) -> dict[str, dict[str, object]]:
     """Without the recipes that do not fit this victim or its task; one that was asked for is refused."""
-    from unfooled.api.attack import check_fits
-    from unfooled.attacks import make_recipe
+    from unfooled.cli.image_attacks import check_reach
 
     possible = {}
     for name, settings in chosen.items():
         try:
-            check_fits(make_recipe(name), target, inputs)
+            check_reach(target, inputs, name, settings)
         except UsageError as error:
             if only_these:
                 raise

@@ -20,13 +20,21 @@ Victim = Annotated[
 Recipe = Annotated[
     list[str] | None,
     typer.Option(
-        help="Attack (default: textfooler). Several: a,b or --recipe a --recipe b; or all. See --list.",
+        help="Attack (default: textfooler; for images pgd-linf). Several: a,b or --recipe a --recipe b; or "
+        "all. See --list.",
         show_default=False,
         autocompletion=completion.recipes,
     ),
 ]
 RecipeSettings = Annotated[
     list[str] | None, typer.Option("--set", help="A setting of the recipe, e.g. --set candidates=20.")
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        help="Images: sizes of the attack (ε), each of which is tried, separated by commas: 0.02,0.05,0.1.",
+        show_default=False,
+    ),
 ]
 Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified).")]
 PredictorSet = Annotated[
@@ -48,6 +56,6 @@ Out = Annotated[
         "--out", help="Folder for attack.json and the journal (default: a result set, RUN/attacks/NAME)."
     ),
 ]
-Show = Annotated[int, typer.Option(help="Show so many successes as word changes.")]
+Show = Annotated[int, typer.Option(help="Show so many successes: changed words, or how far an image moved.")]
 Export = Annotated[Path | None, typer.Option(help="Write all outcomes to a file: .csv, .jsonl or .parquet.")]
 List = Annotated[bool, typer.Option("--list", help="List the recipes and their settings, then leave.")]

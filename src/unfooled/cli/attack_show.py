@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from unfooled.records.attack_report import AttackReport
     from unfooled.records.outcome import Outcome
 
+NOTHING = {"n": 0}
 CONTEXT = 60
 """Characters of unchanged text shown on each side of a change."""
 
 
 def list_recipes(as_json: bool) -> None:
-    from unfooled.attacks import RECIPES
+    from unfooled.attacks import IMAGE_RECIPES, RECIPES
     from unfooled.settings import describe_settings
 
     if as_json:
@@ -32,20 +33,23 @@ def list_recipes(as_json: bool) -> None:
                         "paper": cls.paper,
                         "goal": cls.goal,
                         "needs": list(cls.needs),
+                        "reads": getattr(cls, "reads", "text"),
                         "settings": [vars(info) for info in describe_settings(cls)],
                     }
-                    for name, cls in RECIPES.items()
+                    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]
                 ]
             }
         )
-    for name, cls in RECIPES.items():
-        access = ", white box" if "gradients" in cls.needs else ""
-        out.print(f"[bold]{name}[/]  ({cls.goal}{access})  {cls.paper}", soft_wrap=True, markup=True)
+    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]:
+        access = "images, " if getattr(cls, "reads", "text") == "image" else ""
+        access += cls.goal + (", white box" if "gradients" in cls.needs else "")
+        out.print(f"[bold]{name}[/]  ({access})  {cls.paper}", soft_wrap=True, markup=True)
         print_settings(cls)
 
 
 def show_report(report: AttackReport) -> None:
     """The numbers of one attack."""
+    from unfooled.cli.image_attacks import curve_lines
     from unfooled.records.attack_summary import cut_short, untried
     from unfooled.records.row_check import row_notes
 
@@ -68,13 +72,17 @@ def show_report(report: AttackReport) -> None:
             _line(f"{name:<40}{rate(summary[key])}")
     for key, name, digits in (
         ("queries", "AvgQ  queries per attacked input", 1),
+        ("gradients", "gradient calls per attacked input", 1),
         ("forwards", "forward passes per attacked input", 1),
+        ("distance", "distance of a success", 4),
         ("changed_words", "words changed in a success", 2),
         ("changed_share", "share of words changed", 3),
         ("similarity", "sentence similarity of successes", 3),
     ):
-        if summary[key]["n"]:
+        if summary.get(key, NOTHING)["n"]:
             _line(f"{name:<40}{mean(summary[key], digits)}")
+    for line in curve_lines(summary):
+        _line(line)
     if summary["pos_valid"]["n"]:
         _line(f"{'part of speech kept in every change':<40}{rate(summary['pos_valid'])}")
     if summary["attacked"]:
@@ -107,6 +115,8 @@ def show_table(reports: Mapping[str, AttackReport]) -> None:
         rates |= {"racc_verified": "RAcc re-ver.", "asr_verified": "ASR re-ver."}
     means = {"queries": ("AvgQ", 1), "forwards": ("forwards", 1), "changed_share": ("changed", 3)}
     means |= {"similarity": ("similar", 3)}
+    if any("norm" in report.summary for report in reports.values()):
+        means = {"queries": ("AvgQ", 1), "forwards": ("forwards", 1), "distance": ("distance", 4)}
     rows = [["recipe", "attacked", *rates.values(), *(name for name, _ in means.values())]]
     for name, report in reports.items():
         summary = report.summary
@@ -140,14 +150,19 @@ def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> 
     """One success as text; without colour changes are marked ``[-old-]{+new+}``."""
     from rich.text import Text
 
+    from unfooled.cli.image_attacks import moved_text
+
     before, after = (
         labels[number] if number is not None and number < len(labels) else str(number)
         for number in (outcome.first_label, outcome.label)
     )
-    facts = f"row {outcome.row}: {before} → {after}, {len(outcome.changes)} of {outcome.words} words"
+    facts = f"row {outcome.row}: {before} → {after}"
+    facts += "" if outcome.image else f", {len(outcome.changes)} of {outcome.words} words"
     if outcome.fresh_successes is not None:
         facts += f", holds in {outcome.fresh_successes} of {outcome.fresh_total} fresh predictions"
     shown = Text.assemble(("\n" + facts, "bold"), "\n")
+    if outcome.image:
+        return shown.append(moved_text(outcome))
     for which, text in enumerate(outcome.original):
         if which:
             shown.append(" ⟷ ", style="dim")

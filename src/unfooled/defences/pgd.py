@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from unfooled.attacks.image.ball import Norm
 from unfooled.defences.base import evaluating
-from unfooled.defences.scale import Norm, ball_sizes
+from unfooled.defences.scale import ball_sizes
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.defences.trades import NORM_HELP, RADIUS_HELP, Trades
 from unfooled.defences.virtual import MOST_ASCENTS

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
+from unfooled.attacks.image.ball import RADII, Norm
 from unfooled.defences.session import Step
 from unfooled.errors import UsageError
 from unfooled.models import Model, TextModel
@@ -26,11 +27,6 @@ SHARE = 0.16
 
 PIXEL_SIGMA = 0.25
 """σ for pixels from 0 to 1, as in most of Cohen et al. 2019."""
-
-
-Norm = Literal["l2", "linf"]
-PIXEL_RADIUS: dict[Norm, float] = {"linf": 0.1, "l2": 1.0}
-"""ε of a ball around pixels from 0 to 1: between that of CIFAR-10, 0.031, and that of MNIST, 0.3."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def ball_sizes(
     A step there is 2.5·ε/K, so that K steps reach any point of the ball from any other (Madry et al. 2018).
     """
     norm = norm or ("linf" if model.kind == "image" else "l2")
-    radius = fitted(model, "radius", radius, shares["radius"], PIXEL_RADIUS[norm])
+    radius = fitted(model, "radius", radius, shares["radius"], RADII[norm])
     pixel_step = 2.5 * radius / max(1, steps)
     return BallSizes(norm, radius, fitted(model, "step_size", step_size, shares["step_size"], pixel_step))
 

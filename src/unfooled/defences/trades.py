@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from unfooled.attacks.image.ball import Norm
 from unfooled.defences.base import evaluating
 from unfooled.defences.divergence import kl
-from unfooled.defences.scale import Norm, ball_sizes, fitted
+from unfooled.defences.scale import ball_sizes, fitted
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.defences.virtual import MOST_ASCENTS, Virtual
 from unfooled.models import Model

@@ -72,6 +72,7 @@ class BlackBox:
     """
 
     kind: ClassVar[str] = "text"
+    bounds: ClassVar[tuple[float, float] | None] = None
     precision: ClassVar[str] = "float32"
     parallel: ClassVar[bool] = False
     batch_size: ClassVar[int] = TEXTS_AT_ONCE

@@ -49,10 +49,11 @@ class AttackReport(Result):
         ]
         if summary["randomised"]:
             facts.append(("success on fresh noise", share_text(summary["asr_verified"])))
-        facts += [
-            ("queries", mean_text(summary["queries"])),
-            ("changed words", mean_text(summary["changed_words"])),
-        ]
+        facts.append(("queries", mean_text(summary["queries"])))
+        if "curve" in summary:
+            facts += _size_facts(summary)
+        else:
+            facts.append(("changed words", mean_text(summary["changed_words"])))
         apart = {name: summary["counts"][name] for name in ("not-attackable", "refused", "error")}
         facts += [(name, f"{count:,}") for name, count in apart.items() if count]
         notes = [note for note in (cut_short(summary), untried(summary)) if note] + row_notes(self.about)
@@ -61,3 +62,17 @@ class AttackReport(Result):
     def rows(self) -> Iterator[JsonMapping]:
         recipe = str(self.about["recipe"]["name"])
         return (outcome_row(recipe, one, self.labels) for one in self.outcomes)
+
+
+def _size_facts(summary: JsonMapping) -> Facts:
+    """How far successes on images lie, and accuracy against the size of the attack."""
+    facts = [(f"{summary['norm']} distance", mean_text(summary["distance"], 3))]
+    if len(summary["curve"]) > 1:
+        key = "racc_verified" if summary["randomised"] else "racc"
+        points = [
+            f"{100 * point[key]['value']:.0f} % at {point['size']:g}"
+            for point in summary["curve"]
+            if point[key]["value"] is not None
+        ]
+        facts.append(("accuracy by size", ", ".join(points)))
+    return facts

@@ -61,8 +61,9 @@ def attack_summary(
             nothing_tried += not one.tried
         if one.status == "success":
             verified += one.verified
-            numbers["changed_words"].append(len(one.changes))
-            numbers["changed_share"].append(len(one.changes) / max(1, one.words))
+            if one.image is None:
+                numbers["changed_words"].append(len(one.changes))
+                numbers["changed_share"].append(len(one.changes) / max(1, one.words))
             if one.similarity is not None:
                 numbers["similarity"].append(one.similarity)
             if one.pos_valid is not None:
@@ -89,19 +90,19 @@ def attack_summary(
             "meaning": f"{meaning['racc']}; only {again} count against it"
         }
         summary["asr_verified"] = rate(verified, attacked) | {"meaning": f"{meaning['asr']}; only {again}"}
-        summary["fresh_agreement"] = _mean(numbers["fresh"], at_most=1.0)
+        summary["fresh_agreement"] = mean_of(numbers["fresh"], at_most=1.0)
     return summary | {
-        "queries": _mean(numbers["queries"]),
-        "forwards": _mean(numbers["forwards"]),
-        "changed_words": _mean(numbers["changed_words"]),
-        "changed_share": _mean(numbers["changed_share"], at_most=1.0),
-        "similarity": _mean(numbers["similarity"], at_least=-1.0, at_most=1.0),
+        "queries": mean_of(numbers["queries"]),
+        "forwards": mean_of(numbers["forwards"]),
+        "changed_words": mean_of(numbers["changed_words"]),
+        "changed_share": mean_of(numbers["changed_share"], at_most=1.0),
+        "similarity": mean_of(numbers["similarity"], at_least=-1.0, at_most=1.0),
         "pos_valid": rate(int(sum(numbers["pos_valid"])), len(numbers["pos_valid"])),
         "budget_spent": budget_spent,
         "limits_hit": {name: limits_hit[name] for name in ("queries", "time")},
         # Failed attacks that had candidates and could try none, though no limit was hit; None if unknown.
         "untried": nothing_tried if tells_tries else None,
-        "seconds": _mean(numbers["seconds"]),
+        "seconds": mean_of(numbers["seconds"]),
         "total_seconds": math.fsum(numbers["all_seconds"]),
     }
 
@@ -125,7 +126,7 @@ def cut_short(summary: JsonMapping) -> str:
     return f"the attack ran {' and '.join(said)}" if said else ""
 
 
-def _mean(values: Sequence[float], *, at_least: float = 0.0, at_most: float = math.inf) -> JsonObject:
+def mean_of(values: Sequence[float], *, at_least: float = 0.0, at_most: float = math.inf) -> JsonObject:
     """Mean of values from ``at_least`` to ``at_most`` and its 95 % interval; one value has no interval."""
     if not values:
         return {"value": None, "n": 0, "std": None, "interval": None}

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from unfooled.files import JsonMapping, JsonObject
+from unfooled.records.image_change import ImageChange
 from unfooled.settings import build
 from unfooled.words.document import Change
 
@@ -57,6 +58,8 @@ class Outcome:
     message: str = ""
     """Why an example was refused or not attackable, or how the attack broke."""
     seconds: float = 0.0
+    image: ImageChange | None = None
+    """Of an image: how far it was moved, and its pixels. ``original`` is then a line that names it."""
 
     @property
     def attacked(self) -> bool:

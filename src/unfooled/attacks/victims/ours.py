@@ -23,6 +23,22 @@ DECIMALS = 6
 """Scores are rounded to this: what is left is the same in whatever batch a query was answered."""
 
 
+def deployed_answers(
+    classifier: Classifier, encoded: Sequence[EncodedInput], asked: Sequence[Asked[Any]]
+) -> list[Answer]:
+    """What the deployed predictor answers, with the noise of each query's own key."""
+    decisions = classifier.decide(encoded, seed=[item.key for item in asked])
+    return [
+        Answer(
+            scores=tuple(round(score, DECIMALS) for score in decision.scores),
+            label=decision.label,
+            forwards=decision.forwards,
+            abstained=decision.abstained,
+        )
+        for decision in decisions
+    ]
+
+
 class DeployedVictim:
     """A classifier that shows its deployed answers and nothing else: a smoothed black box is one."""
 
@@ -35,17 +51,7 @@ class DeployedVictim:
         self._reads = as_reader(classifier.model)
 
     def answers(self, asked: Sequence[Asked]) -> list[Answer]:
-        encoded = self._encoded(asked)
-        decisions = self.classifier.decide(encoded, seed=[item.key for item in asked])
-        return [
-            Answer(
-                scores=tuple(round(score, DECIMALS) for score in decision.scores),
-                label=decision.label,
-                forwards=decision.forwards,
-                abstained=decision.abstained,
-            )
-            for decision in decisions
-        ]
+        return deployed_answers(self.classifier, self._encoded(asked), asked)
 
     def describe(self) -> dict[str, object]:
         return {"labels": list(self.labels), "predictor": self.classifier.predictor.describe()}

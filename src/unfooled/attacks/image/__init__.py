@@ -1,0 +1,1 @@
+"""Attacks on pixels: recipes that ask through an :class:`ImageAttempt`, one file each."""

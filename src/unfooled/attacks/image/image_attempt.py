@@ -1,0 +1,157 @@
+"""One attack on one image: what it knows, what it may ask, what it has spent.
+
+As for texts, a recipe is a generator that asks through its attempt, and the scheduler answers the requests
+of many attempts together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unfooled.attacks.attempt import Request, Steps
+from unfooled.attacks.budget import Budget
+from unfooled.attacks.goals import Goal
+from unfooled.attacks.image.ball import Ball, Norm
+from unfooled.attacks.limits import Limits
+from unfooled.attacks.victim import Answer, Asked, Picture, PixelGradient, derived_key
+from unfooled.records.outcome import LimitHit
+
+VOTES = 5
+"""Answers of a randomised victim, most of which must be wrong before a search ends: one may be luck."""
+
+
+@dataclass(frozen=True)
+class ImageExample:
+    """One labelled image, ``pixels`` from 0 to 1, and the size of the attack on it (ε)."""
+
+    row: int
+    pixels: Picture
+    label: int
+    size: float
+    shown: str = ""
+    """The image in a line of text."""
+
+
+@dataclass
+class ImageAttempt(Budget):
+    """State of one attack; recipes read it and ask through it."""
+
+    example: ImageExample
+    limits: Limits
+    seed: int
+    randomised: bool
+    goal: Goal = field(init=False)
+    first: Answer = field(init=False)
+    """The answer to the untouched image."""
+    queries: int = 0
+    """Of the victim, answers and gradients."""
+    gradients: int = 0
+    """Gradient calls: of the victim, or of the model that a transfer attack crafts on."""
+    forwards: int = 0
+    seconds: float = 0.0
+    limit_hit: LimitHit = ""
+    search_over: bool = False
+    tried: bool = False
+    lucky: Picture | None = None
+    """An image that fooled a randomised victim once, but not in most of several answers."""
+    found_by: str = ""
+    """The recipe, of several, that found the result."""
+
+    def __post_init__(self) -> None:
+        # The size is left out: attacks of all sizes see the same noise, so they agree on the first answer.
+        self._key = derived_key(self.seed, self.example.row, _digest(self.image))
+        self._drawn = 0
+        self._answers: dict[bytes, Answer] = {}
+
+    @property
+    def image(self) -> Picture:
+        return self.example.pixels
+
+    def ball(self, norm: Norm) -> Ball:
+        """The images that the attack may return, for the size of this attempt."""
+        return Ball(norm, self.example.size)
+
+    def generator(self, *key: int | str) -> np.random.Generator:
+        """Random numbers that depend on the seed, the image and ``key`` alone."""
+        return np.random.default_rng(derived_key(self._key, *key))
+
+    def ask_original(self) -> Steps[Answer]:
+        """The first query of every attack."""
+        (self.first,) = yield from self._answered([self.image])
+        return self.first
+
+    def ask(self, image: Picture) -> Steps[Answer]:
+        """The victim's answer; that of a fixed victim to an image it knows is not asked again."""
+        self.check_budget()
+        self.tried = True
+        (answer,) = yield from self._answered([image])
+        return answer
+
+    def fooled(self, image: Picture) -> Steps[bool]:
+        """Whether the image reaches the goal, for a randomised victim in most of several answers.
+
+        One that does so only at first is remembered as ``lucky``.
+        """
+        answer = yield from self.ask(image)
+        if not self.goal.reached(answer):
+            return False
+        if not self.randomised:
+            return True
+        again = yield from self._answered([image] * (VOTES - 1))
+        if 2 * (1 + sum(self.goal.reached(one) for one in again)) > VOTES:
+            return True
+        self.lucky = image if self.lucky is None else self.lucky
+        return False
+
+    def fresh(self, image: Picture, count: int) -> Steps[list[Answer]]:
+        """Independent answers to the same image, outside the query count."""
+        answers: list[Answer] = yield Request("victim", tuple(self._asked(image) for _ in range(count)))
+        return answers
+
+    def slope(self, image: Picture, *, draws: int, loss: str, of: str = "gradients") -> Steps[PixelGradient]:
+        """The gradient at the pixels, averaged over ``draws`` fresh draws of the noise (EOT).
+
+        One of the victim counts as a query; one of the ``source`` of a transfer attack does not.
+        """
+        self.check_budget()
+        options = (("draws", draws), ("loss", loss))
+        (found,) = yield Request(of, ((self._asked(image), self.example.label),), options)
+        self.gradients += 1
+        if of == "gradients":
+            self.queries += 1
+            self.forwards += found.forwards
+        result: PixelGradient = found
+        return result
+
+    def crafted(self, service: str, calls: int, draws: int, **settings: Any) -> Steps[Picture]:
+        """What a library makes of the image in one go, with ``calls`` gradients of ``draws`` draws each."""
+        self.check_budget()
+        options = tuple(sorted({**settings, "draws": draws}.items()))
+        (found,) = yield Request(service, ((self._asked(self.image), self.example.label),), options)
+        self.gradients += calls
+        self.queries += calls
+        self.forwards += calls * (draws if self.randomised else 1)
+        result: Picture = found
+        return result
+
+    def _answered(self, images: list[Picture]) -> Steps[list[Answer]]:
+        self.queries += len(images)
+        if not self.randomised and (known := self._answers.get(images[0].tobytes())) is not None:
+            return [known]
+        answers: list[Answer] = yield Request("victim", tuple(self._asked(image) for image in images))
+        self.forwards += sum(answer.forwards for answer in answers)
+        if not self.randomised:
+            self._answers = {images[0].tobytes(): answers[0]}  # what a recipe ends with is asked about last
+        return answers
+
+    def _asked(self, image: Picture) -> Asked[Picture]:
+        self._drawn += 1
+        return Asked(image, derived_key(self._key, self._drawn))
+
+
+def _digest(pixels: NDArray[Any]) -> int:
+    return derived_key(pixels.tobytes().hex())

@@ -1,0 +1,83 @@
+"""What a recipe for images is: settings, a ball, and a search that asks through its attempt."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from unfooled.attacks.attempt import Steps
+from unfooled.attacks.goals import GoalName
+from unfooled.attacks.image.ball import RADII, Norm
+from unfooled.attacks.image.image_attempt import ImageAttempt
+from unfooled.attacks.victim import Picture
+from unfooled.errors import UsageError
+from unfooled.settings import number_text
+
+EPS_HELP = (
+    "Size of the attack (ε): the largest distance of a success, pixels from 0 to 1; --sizes tries several"
+)
+EOT_HELP = "Draws of a randomised victim's noise that each gradient is averaged over (EOT)"
+MOST_STEPS = 100_000
+MOST_DRAWS_A_STEP = 10_000
+
+
+class ImageRecipe(Protocol):
+    """A published attack on pixels as a frozen dataclass of settings with one method."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    goal: ClassVar[GoalName]
+    reads: ClassVar[str]
+    """``image``."""
+    needs: ClassVar[tuple[str, ...]]
+    """Services beyond the victim's answers: gradients, source, carlini."""
+    minimal: ClassVar[bool]
+    """Whether it looks for the nearest success, so that one search tells about every size up to its own."""
+
+    @property
+    def eps(self) -> float | None: ...
+
+    @property
+    def distance(self) -> Norm:
+        """What its size is measured in."""
+        ...
+
+    def cost(self) -> int:
+        """About how many forward passes an image takes that is not fooled."""
+        ...
+
+    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+        """An image that reaches the goal, the nearest that was found; None if there is none."""
+        ...
+
+
+def size_of(recipe: ImageRecipe) -> float:
+    """Its ε, or the default for its norm."""
+    return RADII[recipe.distance] if recipe.eps is None else recipe.eps
+
+
+def services_of(recipe: ImageRecipe) -> tuple[str, ...]:
+    """What it asks beyond the victim's answers; one that is made of others asks for all that they need."""
+    members = getattr(recipe, "members", lambda: [recipe])()
+    return tuple(dict.fromkeys(need for member in members for need in member.needs))
+
+
+def check_eps(eps: float | None) -> None:
+    if eps is not None and eps <= 0:
+        raise UsageError(f"eps must be above 0, got {number_text(eps)}: an attack of size 0 changes nothing.")
+
+
+STRETCHES = (1.0, 1.001, 1.01, 1.03, 1.1, 1.2, 1.5, 2.0)
+
+
+def steadied(attempt: ImageAttempt, found: Picture) -> Steps[Picture | None]:
+    """The first image on the line from the original through ``found``, and beyond, that fools the victim.
+
+    A minimal success lies where the victim is undecided: another draw of its noise, or the rounding of
+    another batch, may give another answer.
+    """
+    for stretch in STRETCHES:
+        moved = attempt.image + stretch * (found - attempt.image)
+        candidate: Picture = moved.clip(0, 1).astype(found.dtype)
+        if (yield from attempt.fooled(candidate)):
+            return candidate
+    return None
