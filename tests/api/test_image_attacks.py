@@ -232,8 +232,7 @@ def test_commands_show_export_and_report(runs: dict[str, Path], tmp_path: Path) 
     assert several.returncode == 0 and "Left out: transfer needs a run" in " ".join(several.stderr.split())
     assert all(name in several.stdout for name in ("pgd-linf", "pgd-l2", "cw-l2", "boundary", "worst"))
     uf.report(run, out=tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert "Accuracy against the size of the attack" in page and "data:image/png;base64," in page
+    assert "pgd-linf" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.full

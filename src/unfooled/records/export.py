@@ -9,6 +9,7 @@ from pathlib import Path
 
 from unfooled.errors import UsageError
 from unfooled.files import cannot_write, write_text
+from unfooled.records.image_change import ImageChange
 from unfooled.records.outcome import Outcome
 from unfooled.untrusted import csv_text
 
@@ -69,6 +70,11 @@ COLUMNS = {
     "tried": "bool",
     "seconds": "double",
     "message": "string",
+    "norm": "string",
+    "size": "double",
+    "distance": "double",
+    "gradients": "int64",
+    "found_by": "string",
 }
 """The columns of :func:`outcome_row` and their types in a file."""
 
@@ -104,6 +110,20 @@ def outcome_row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[st
         "tried": outcome.tried,
         "seconds": outcome.seconds,
         "message": _clean(outcome.message),
+        **_of_image(outcome.image),
+    }
+
+
+def _of_image(change: ImageChange | None) -> dict[str, object]:
+    """What only attacks on images have; empty for texts."""
+    if change is None:
+        return dict.fromkeys(("norm", "size", "distance", "gradients", "found_by"))
+    return {
+        "norm": change.norm,
+        "size": change.size,
+        "distance": change.distance,
+        "gradients": change.gradients,
+        "found_by": change.found_by or None,
     }
 
 
