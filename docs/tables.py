@@ -31,6 +31,8 @@ def table(name: str) -> str:
         "predictor": lambda one: _settings(_registered("predictors", one)),
         "images": lambda one: _settings(_images(one)),
         "recipes": lambda _: _recipes(),
+        "image-recipes": lambda _: _image_recipes(),
+        "recipe": lambda one: _settings(_recipe(one)),
         "endpoint": lambda _: _endpoint(),
         "options": lambda one: _settings(_declared(one), option=True),
         "plan": lambda one: _settings(_plan(one), head="key"),
@@ -63,6 +65,31 @@ def _recipes() -> str:
             for name, cls in RECIPES.items()
         ),
     )
+
+
+def _image_recipes() -> str:
+    from unfooled.attacks import IMAGE_RECIPES
+
+    norms = {"pgd-linf": "ℓ∞", "transfer": "ℓ∞ or ℓ2", "worst": "ℓ∞ or ℓ2"}
+    return _rows(
+        ("recipe", "distance", "searches", "needs of the victim", "from"),
+        (
+            (
+                f"`{name}`",
+                norms.get(name, "ℓ2"),
+                "the nearest success" if cls.minimal else "the ball of ε",
+                "gradients" if "gradients" in cls.needs else "answers",
+                cls.paper,
+            )
+            for name, cls in IMAGE_RECIPES.items()
+        ),
+    )
+
+
+def _recipe(name: str) -> type[Any]:
+    from unfooled.attacks import recipe_class
+
+    return recipe_class(name)
 
 
 def _endpoint() -> str:

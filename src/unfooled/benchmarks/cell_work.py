@@ -65,6 +65,7 @@ def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
         build(Inputs, part.inputs, owner="inputs") if part.inputs else None,
         limit=part.limit,
         recipe=any_recipe(part.recipe, part.settings),
+        sizes=part.sizes,
         limits=build(Limits, part.limits, owner="limits"),
         tools=build(Tools, part.tools, owner="tools"),
         **how,
@@ -140,6 +141,7 @@ def command_of(cell: Cell) -> str:
     settings = cell.predictor_settings
     if isinstance(part, AttackPlan):
         words = ["attack", run, "--recipe", part.recipe, *_assigned("--set", part.settings), *limit]
+        words += ["--sizes", ",".join(f"{size:g}" for size in part.sizes)] if part.sizes else []
         words += [*_options(part.inputs), *_options(part.limits), *_options(part.tools), *seed]
         words += [*chosen, *_assigned("--predictor-set", settings), *where]
     elif isinstance(part, CertificatePlan):

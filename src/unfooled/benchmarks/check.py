@@ -89,11 +89,16 @@ def _try(cell: Cell, classifier: Classifier) -> None:
 
     opened = with_predictor(classifier, cell.predictor)
     if isinstance(cell.part, AttackPlan):
-        from unfooled.api.attack import check_meaning_decides
-        from unfooled.attacks import make_recipe
+        from unfooled.api.text_attack import check_meaning_decides
+        from unfooled.attacks import any_recipe
+        from unfooled.attacks.registry import for_images, for_texts
 
-        recipe = make_recipe(cell.part.recipe, cell.part.settings)
-        check_meaning_decides(recipe, cell.part.inputs.get("task") or (classifier.task or {}).get("name"))
+        recipe = any_recipe(cell.part.recipe, cell.part.settings)
+        if opened.model.kind == "image":
+            for_images(recipe)
+        else:
+            task = cell.part.inputs.get("task") or (classifier.task or {}).get("name")
+            check_meaning_decides(for_texts(recipe), task)
     if isinstance(cell.part, CertificatePlan):
         from unfooled.certificates.procedure import check_sampling
         from unfooled.certificates.sampling import Sampling

@@ -66,6 +66,7 @@ class AttackPlan:
         dict, "Other inputs than the test texts: `data`, `label_column`, … With an empty `data`, no attack"
     )
     settings: dict[str, Any] = setting(dict, "Settings of the recipe")
+    sizes: tuple[float, ...] = setting((), "Sizes of an attack on images (ε), each of which is tried")
     limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
     predictor: dict[str, Any] = setting(dict, "Changes of the model's predictor for this attack")
     tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")

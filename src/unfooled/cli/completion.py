@@ -48,9 +48,10 @@ def defences() -> Iterable[tuple[str, str]]:
 
 @_completion
 def recipes() -> Iterable[tuple[str, str]]:
-    from unfooled.attacks.registry import RECIPES
+    from unfooled.attacks.registry import IMAGE_RECIPES, RECIPES
 
-    return [("all", "every recipe that works here"), *((name, cls.paper) for name, cls in RECIPES.items())]
+    every = [*RECIPES.items(), *IMAGE_RECIPES.items()]
+    return [("all", "every recipe that works here"), *((name, cls.paper) for name, cls in every)]
 
 
 @_completion

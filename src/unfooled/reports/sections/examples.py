@@ -163,7 +163,7 @@ def _listed(data: Evidence) -> Iterator[Line]:
     attacks = [(model, one) for model in data.models for one in model.attacks]
     each = max(1, MAX_LISTED // max(1, len(attacks)))
     for model, attack in attacks:
-        for outcome in [one for one in attack.outcomes if one.verified][:each]:
+        for outcome in [one for one in attack.outcomes if one.verified and one.perturbed][:each]:
             perturbed = outcome.perturbed or ()
             edits = [
                 word_edits(which, *pair)
