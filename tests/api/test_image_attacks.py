@@ -241,7 +241,8 @@ def test_commands_show_export_and_report(runs: dict[str, Path], tmp_path: Path) 
     names = ("pgd-linf", "pgd-l2", "cw-l2", "boundary", "worst")
     assert all(name in several.stdout.decode() for name in names)
     uf.report(run, out=tmp_path / "report.html")
-    assert "pgd-linf" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "Accuracy against the size of the attack, ℓ∞" in page and "pgd-linf" in page
 
 
 @pytest.mark.full

@@ -21,6 +21,7 @@ from unfooled.reports.sections import (
     reproduce,
     samples,
     setup,
+    sizes,
     textattack_logs,
     training,
     unfinished,
@@ -31,6 +32,7 @@ from unfooled.reports.sections import (
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
     attacks.SECTION,
+    sizes.SECTION,
     certificates.SECTION,
     masks.SECTION,
     obstinacy.SECTION,
