@@ -13,6 +13,7 @@ from tiny_training import begin
 from toy_defence import Toy
 from unfooled.defences import DEFENCES, Defence, TrainingData, make_defence
 from unfooled.errors import UsageError
+from unfooled.hub.schedules import make_schedule
 from unfooled.models import TensorModel
 from unfooled.training.trainer import SessionTrainer
 
@@ -65,7 +66,9 @@ def test_tensors_are_learned(name: str, tmp_path: Path) -> None:
         remove_unused_columns=False,
         save_strategy="no",
     )
-    SessionTrainer(session, metric="accuracy", dev_score=lambda: 0.0, args=arguments).train()
+    SessionTrainer(
+        session, metric="accuracy", dev_score=lambda: 0.0, schedule=make_schedule("linear"), args=arguments
+    ).train()
     model.evaluating()
     decided = defence.predictor(model).decide(model, model.read(values))
     assert sum(one.label == label for one, label in zip(decided, labels, strict=True)) > 60

@@ -18,6 +18,7 @@ from tiny_training import FULL, LABELS, begin
 from toy_defence import Toy
 from unfooled.defences import DEFENCES, FreeLB, Pass, Session, Step, TrainingData, make_defence
 from unfooled.errors import UsageError
+from unfooled.hub.schedules import make_schedule
 from unfooled.models import Batch, TensorModel, TextModel
 from unfooled.models.ascent import SameDraws
 from unfooled.training.trainer import SessionTrainer
@@ -171,7 +172,9 @@ def test_one_pass_and_no_radius_is_plain_training_to_the_bit(tmp_path: Path) -> 
         data = TrainingData(model.encode(TEXTS), LABELS)
         one = begin(make_defence(name, settings).resolved(model), model, data)
         before = model.embedding_table().copy()
-        SessionTrainer(one, metric="accuracy", dev_score=lambda: 0.0, args=arguments).train()
+        SessionTrainer(
+            one, metric="accuracy", dev_score=lambda: 0.0, schedule=make_schedule("linear"), args=arguments
+        ).train()
         assert (model.embedding_table() != before).any()
         ends.append(model.module.state_dict())
     assert all(torch.equal(value, ends[1][name]) for name, value in ends[0].items())
