@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 Query = tuple[str, ...]
 """The text, or both texts of a pair."""
-Picture = NDArray[np.float32]
+ImageArray = NDArray[np.float32]
 """The pixels of an image from 0 to 1, ``(channels, height, width)``."""
 QueryT = TypeVar("QueryT")
 
 
 @dataclass(frozen=True)
 class Asked(Generic[QueryT]):
-    """One query to a victim: a :data:`Query` or a :data:`Picture`."""
+    """One query to a victim: a :data:`Query` or a :data:`ImageArray`."""
 
     query: QueryT
     key: int = 0
@@ -64,7 +64,7 @@ class Gradients:
 class PixelGradient:
     """The loss gradient at each pixel, and the class probabilities, averaged over the victim's noise."""
 
-    gradient: Picture
+    gradient: ImageArray
     scores: tuple[float, ...]
     forwards: int = 1
 

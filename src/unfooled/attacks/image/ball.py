@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 
 Norm = Literal["linf", "l2"]
 RADII: dict[Norm, float] = {"linf": 0.1, "l2": 1.0}
@@ -21,22 +21,22 @@ class Ball:
     norm: Norm
     radius: float
 
-    def distance(self, original: Picture, other: Picture) -> float:
+    def distance(self, original: ImageArray, other: ImageArray) -> float:
         """Computed in double precision from the single-precision pixels."""
         change = np.abs(other.astype(np.float64) - original)
         return float(change.max() if self.norm == "linf" else np.sqrt(np.square(change).sum()))
 
-    def holds(self, original: Picture, other: Picture) -> bool:
+    def holds(self, original: ImageArray, other: ImageArray) -> bool:
         """Whether the image may be shown; no rounding is forgiven."""
         in_range = bool((other >= 0).all() and (other <= 1).all())
         return in_range and self.distance(original, other) <= self.radius
 
-    def nearest(self, original: Picture, other: Picture) -> Picture:
+    def nearest(self, original: ImageArray, other: ImageArray) -> ImageArray:
         """The image in the ball in the direction of ``other``, itself if it is there; exactly in the ball."""
         change: Any = np.clip(other.astype(np.float64), 0, 1) - original
         if self.norm == "linf":
             change = np.clip(change, -self.radius, self.radius)
-            moved: Picture = (original + change).astype(np.float32)
+            moved: ImageArray = (original + change).astype(np.float32)
             over = np.abs(moved.astype(np.float64) - original) > self.radius  # rounded away from the image
             moved[over] = np.nextafter(moved[over], original[over])
             return moved

@@ -24,7 +24,7 @@ from unfooled.attacks.goals import GoalName
 from unfooled.attacks.image.ball import Norm
 from unfooled.attacks.image.image_attempt import ImageAttempt
 from unfooled.attacks.image.image_recipe import EPS_HELP, MOST_STEPS, check_eps, steadied
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.settings import setting
 
 BISECTIONS = 12
@@ -66,7 +66,7 @@ class Boundary:
     def cost(self) -> int:
         return self.steps + self.starts + BISECTIONS
 
-    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         start = yield from self._start(attempt)
         if start is None:
             return None
@@ -82,13 +82,13 @@ class Boundary:
         except BudgetSpent:
             return best  # what was found before the budget ended
 
-    def _start(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def _start(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         for image in self._candidates(attempt):
             if (yield from attempt.fooled(image)):
                 return image
         return None
 
-    def _candidates(self, attempt: ImageAttempt) -> Iterator[Picture]:
+    def _candidates(self, attempt: ImageAttempt) -> Iterator[ImageArray]:
         own, random = attempt.image, attempt.generator("start")
         for _ in range(self.starts):
             yield random.uniform(size=own.shape).astype(np.float32)
@@ -97,7 +97,7 @@ class Boundary:
             yield np.full_like(own, grey)
         yield own[:, ::-1, ::-1].copy()
 
-    def _bisected(self, attempt: ImageAttempt, start: Picture) -> Steps[Picture]:
+    def _bisected(self, attempt: ImageAttempt, start: ImageArray) -> Steps[ImageArray]:
         """The point of the line to the original where the answer changes, on the wrong side."""
         right, wrong, found = 0.0, 1.0, start
         for _ in range(BISECTIONS):
@@ -113,7 +113,7 @@ class Boundary:
 class _Walk:
     """The walk from ``best``, which only ever comes nearer to the original."""
 
-    def __init__(self, settings: Boundary, attempt: ImageAttempt, best: Picture) -> None:
+    def __init__(self, settings: Boundary, attempt: ImageAttempt, best: ImageArray) -> None:
         self.best = best
         self._attempt, self._settings = attempt, settings
         self._random = attempt.generator("walk")
@@ -135,10 +135,10 @@ class _Walk:
             if self._source < SMALLEST:
                 return
 
-    def _far(self, image: Picture) -> float:
+    def _far(self, image: ImageArray) -> float:
         return float(np.linalg.norm((image.astype(np.float64) - self._attempt.image).ravel()))
 
-    def _proposed(self) -> tuple[Picture, Picture]:
+    def _proposed(self) -> tuple[ImageArray, ImageArray]:
         """A point on the sphere around the original, and one a step nearer."""
         own = self._attempt.image
         to_own = own.astype(np.float64) - self.best

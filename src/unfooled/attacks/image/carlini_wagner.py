@@ -25,7 +25,7 @@ from unfooled.attacks.image.image_recipe import (
     check_eps,
     steadied,
 )
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UsageError
 from unfooled.settings import setting
 
@@ -61,7 +61,7 @@ class CarliniWagner:
     def cost(self) -> int:
         return self.steps * self.rounds * self.eot
 
-    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         calls, budget = self.steps * self.rounds, attempt.limits.query_budget
         if calls > budget:
             raise UsageError(

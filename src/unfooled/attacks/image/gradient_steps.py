@@ -27,7 +27,7 @@ from unfooled.attacks.image.image_recipe import (
     MOST_STEPS,
     check_eps,
 )
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.settings import setting
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class GradientSteps:
     def cost(self) -> int:
         return self.restarts * self.steps * self.eot
 
-    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         for restart in range(self.restarts):
             found = yield from self._climb(attempt, restart)
             if found is not None:
                 return found
         return None
 
-    def _climb(self, attempt: ImageAttempt, restart: int) -> Steps[Picture | None]:
+    def _climb(self, attempt: ImageAttempt, restart: int) -> Steps[ImageArray | None]:
         """One search: the victim is asked wherever the gradient's own pass was wrong, and at the end."""
         ball = attempt.ball(self.distance)
         image = self._start(attempt, ball, restart)
@@ -85,7 +85,7 @@ class GradientSteps:
             image = self._moved(attempt.image, image, slope.gradient, ball)
         return image if (yield from attempt.fooled(image)) else None
 
-    def _start(self, attempt: ImageAttempt, ball: Ball, restart: int) -> Picture:
+    def _start(self, attempt: ImageAttempt, ball: Ball, restart: int) -> ImageArray:
         if not self.random_start:
             return attempt.image
         random = attempt.generator("start", restart)
@@ -96,14 +96,14 @@ class GradientSteps:
             change *= random.uniform() ** (1 / change.size) / np.sqrt(np.square(change).sum())
         return ball.nearest(attempt.image, (attempt.image + ball.radius * change).astype(np.float32))
 
-    def _moved(self, original: Picture, image: Picture, gradient: Picture, ball: Ball) -> Picture:
+    def _moved(self, original: ImageArray, image: ImageArray, gradient: ImageArray, ball: Ball) -> ImageArray:
         import torch
 
         from unfooled.models.ascent import bounded
 
         start, now, up = (torch.from_numpy(one)[None] for one in (original, image, gradient))
         delta = self._ascent(ball).climbed(now - start, up)
-        moved: Picture = (start + bounded(start, delta, (0.0, 1.0)))[0].numpy()
+        moved: ImageArray = (start + bounded(start, delta, (0.0, 1.0)))[0].numpy()
         return ball.nearest(original, moved)
 
     def _ascent(self, ball: Ball) -> Ascent:

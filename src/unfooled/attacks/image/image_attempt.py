@@ -17,7 +17,7 @@ from unfooled.attacks.budget import Budget
 from unfooled.attacks.goals import Goal
 from unfooled.attacks.image.ball import Ball, Norm
 from unfooled.attacks.limits import Limits
-from unfooled.attacks.victim import Answer, Asked, Picture, PixelGradient, derived_key
+from unfooled.attacks.victim import Answer, Asked, ImageArray, PixelGradient, derived_key
 from unfooled.records.outcome import LimitHit
 
 VOTES = 5
@@ -29,7 +29,7 @@ class ImageExample:
     """One labelled image, ``pixels`` from 0 to 1, and the size of the attack on it (ε)."""
 
     row: int
-    pixels: Picture
+    pixels: ImageArray
     label: int
     size: float
     shown: str = ""
@@ -56,7 +56,7 @@ class ImageAttempt(Budget):
     limit_hit: LimitHit = ""
     search_over: bool = False
     tried: bool = False
-    lucky: Picture | None = None
+    lucky: ImageArray | None = None
     """An image that fooled a randomised victim once, but not in most of several answers."""
     found_by: str = ""
     """The recipe, of several, that found the result."""
@@ -68,7 +68,7 @@ class ImageAttempt(Budget):
         self._answers: dict[bytes, Answer] = {}
 
     @property
-    def image(self) -> Picture:
+    def image(self) -> ImageArray:
         return self.example.pixels
 
     def ball(self, norm: Norm) -> Ball:
@@ -84,14 +84,14 @@ class ImageAttempt(Budget):
         (self.first,) = yield from self._answered([self.image])
         return self.first
 
-    def ask(self, image: Picture) -> Steps[Answer]:
+    def ask(self, image: ImageArray) -> Steps[Answer]:
         """The victim's answer; that of a fixed victim to an image it knows is not asked again."""
         self.check_budget()
         self.tried = True
         (answer,) = yield from self._answered([image])
         return answer
 
-    def fooled(self, image: Picture) -> Steps[bool]:
+    def fooled(self, image: ImageArray) -> Steps[bool]:
         """Whether the image reaches the goal, for a randomised victim in most of several answers.
 
         One that does so only at first is remembered as ``lucky``.
@@ -107,12 +107,14 @@ class ImageAttempt(Budget):
         self.lucky = image if self.lucky is None else self.lucky
         return False
 
-    def fresh(self, image: Picture, count: int) -> Steps[list[Answer]]:
+    def fresh(self, image: ImageArray, count: int) -> Steps[list[Answer]]:
         """Independent answers to the same image, outside the query count."""
         answers: list[Answer] = yield Request("victim", tuple(self._asked(image) for _ in range(count)))
         return answers
 
-    def slope(self, image: Picture, *, draws: int, loss: str, of: str = "gradients") -> Steps[PixelGradient]:
+    def slope(
+        self, image: ImageArray, *, draws: int, loss: str, of: str = "gradients"
+    ) -> Steps[PixelGradient]:
         """The gradient at the pixels, averaged over ``draws`` fresh draws of the noise (EOT).
 
         One of the victim counts as a query; one of the ``source`` of a transfer attack does not.
@@ -127,7 +129,7 @@ class ImageAttempt(Budget):
         result: PixelGradient = found
         return result
 
-    def crafted(self, service: str, calls: int, draws: int, **settings: Any) -> Steps[Picture]:
+    def crafted(self, service: str, calls: int, draws: int, **settings: Any) -> Steps[ImageArray]:
         """What a library makes of the image in one go, with ``calls`` gradients of ``draws`` draws each."""
         self.check_budget()
         options = tuple(sorted({**settings, "draws": draws}.items()))
@@ -135,10 +137,10 @@ class ImageAttempt(Budget):
         self.gradients += calls
         self.queries += calls
         self.forwards += calls * (draws if self.randomised else 1)
-        result: Picture = found
+        result: ImageArray = found
         return result
 
-    def _answered(self, images: list[Picture]) -> Steps[list[Answer]]:
+    def _answered(self, images: list[ImageArray]) -> Steps[list[Answer]]:
         self.queries += len(images)
         if not self.randomised and (known := self._answers.get(images[0].tobytes())) is not None:
             return [known]
@@ -148,7 +150,7 @@ class ImageAttempt(Budget):
             self._answers = {images[0].tobytes(): answers[0]}  # what a recipe ends with is asked about last
         return answers
 
-    def _asked(self, image: Picture) -> Asked[Picture]:
+    def _asked(self, image: ImageArray) -> Asked[ImageArray]:
         self._drawn += 1
         return Asked(image, derived_key(self._key, self._drawn))
 

@@ -8,7 +8,7 @@ from unfooled.attacks.attempt import Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.image.ball import RADII, Norm
 from unfooled.attacks.image.image_attempt import ImageAttempt
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UsageError
 from unfooled.settings import number_text
 
@@ -45,7 +45,7 @@ class ImageRecipe(Protocol):
         """About how many forward passes an image takes that is not fooled."""
         ...
 
-    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         """An image that reaches the goal, the nearest that was found; None if there is none."""
         ...
 
@@ -69,7 +69,7 @@ def check_eps(eps: float | None) -> None:
 STRETCHES = (1.0, 1.001, 1.01, 1.03, 1.1, 1.2, 1.5, 2.0)
 
 
-def steadied(attempt: ImageAttempt, found: Picture) -> Steps[Picture | None]:
+def steadied(attempt: ImageAttempt, found: ImageArray) -> Steps[ImageArray | None]:
     """The first image on the line from the original through ``found``, and beyond, that fools the victim.
 
     A minimal success lies where the victim is undecided: another draw of its noise, or the rounding of
@@ -77,7 +77,7 @@ def steadied(attempt: ImageAttempt, found: Picture) -> Steps[Picture | None]:
     """
     for stretch in STRETCHES:
         moved = attempt.image + stretch * (found - attempt.image)
-        candidate: Picture = moved.clip(0, 1).astype(found.dtype)
+        candidate: ImageArray = moved.clip(0, 1).astype(found.dtype)
         if (yield from attempt.fooled(candidate)):
             return candidate
     return None

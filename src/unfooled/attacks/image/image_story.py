@@ -13,7 +13,7 @@ from unfooled.attacks.image.image_attempt import ImageAttempt, ImageExample
 from unfooled.attacks.image.image_recipe import ImageRecipe
 from unfooled.attacks.limits import Limits
 from unfooled.attacks.scheduler import Service, run_flights, wrong_label
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UserError
 from unfooled.records.image_change import ImageChange, packed
 from unfooled.records.metric import ACCURACY
@@ -69,7 +69,7 @@ def _attack(attempt: ImageAttempt, recipe: ImageRecipe) -> Steps[Outcome]:
         return _outcome(attempt, "error", ball, message=f"{type(error).__name__}: {error}")
 
 
-def _verified(attempt: ImageAttempt, ball: Ball, found: Picture) -> Steps[Outcome]:
+def _verified(attempt: ImageAttempt, ball: Ball, found: ImageArray) -> Steps[Outcome]:
     """The outcome of a success: the victim's answer to it, and answers on fresh noise."""
     count = attempt.limits.fresh_predictions if attempt.randomised else 1
     fresh = yield from attempt.fresh(found, count)
@@ -93,7 +93,7 @@ def _outcome(
     attempt: ImageAttempt,
     status: Status,
     ball: Ball,
-    found: Picture | None = None,
+    found: ImageArray | None = None,
     **more: Any,
 ) -> Outcome:
     first = getattr(attempt, "first", None)

@@ -29,7 +29,7 @@ from unfooled.attacks.image.image_recipe import (
     check_eps,
 )
 from unfooled.attacks.image.transfer import SOURCE_HELP, Transfer
-from unfooled.attacks.victim import Picture
+from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UsageError
 from unfooled.settings import choose, setting
 
@@ -84,7 +84,7 @@ class Worst:
             if isinstance(member, Transfer):
                 member.check_ready()
 
-    def search(self, attempt: ImageAttempt) -> Steps[Picture | None]:
+    def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         ball = attempt.ball(self.distance)
         for member in self.members():
             found = yield from member.search(attempt)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unfooled.attacks.victim import Answer, Asked, Picture, PixelGradient
+from unfooled.attacks.victim import Answer, Asked, ImageArray, PixelGradient
 from unfooled.attacks.victims.ours import DECIMALS, deployed_answers
 from unfooled.errors import UsageError, needs_extra
 
@@ -50,7 +50,7 @@ class ImageVictim:
                 "its gradients are not either. Choose --recipe boundary, or another --predictor."
             )
 
-    def answers(self, asked: Sequence[Asked[Picture]]) -> list[Answer]:
+    def answers(self, asked: Sequence[Asked[ImageArray]]) -> list[Answer]:
         import torch
 
         from unfooled.models import EncodedImage
@@ -59,7 +59,7 @@ class ImageVictim:
         return deployed_answers(self.classifier, encoded, asked)
 
     def gradients(
-        self, asked: Sequence[tuple[Asked[Picture], int]], *, draws: int, loss: str
+        self, asked: Sequence[tuple[Asked[ImageArray], int]], *, draws: int, loss: str
     ) -> list[PixelGradient]:
         """The mean gradient, over ``draws`` draws, of the loss of each draw; and the mean probabilities."""
         import torch
@@ -90,7 +90,7 @@ class ImageVictim:
 
     def carlini(
         self,
-        asked: Sequence[tuple[Asked[Picture], int]],
+        asked: Sequence[tuple[Asked[ImageArray], int]],
         *,
         draws: int,
         steps: int,
@@ -98,7 +98,7 @@ class ImageVictim:
         step_size: float,
         confidence: float,
         first_constant: float,
-    ) -> list[Picture]:
+    ) -> list[ImageArray]:
         """Foolbox's C&W attack on the mean logits over ``draws`` fresh draws at every step."""
         import torch
 
@@ -112,7 +112,7 @@ class ImageVictim:
             initial_const=first_constant,
             abort_early=False,  # it looks at the whole batch
         )
-        found: list[Picture] = []
+        found: list[ImageArray] = []
         self.model.evaluating()
         for start in range(0, len(asked), ROWS):
             own = asked[start : start + ROWS]
@@ -168,7 +168,7 @@ class ImageVictim:
         return logits[:count].float()
 
 
-def _stacked(asked: Sequence[tuple[Asked[Picture], int]]) -> Tensor:
+def _stacked(asked: Sequence[tuple[Asked[ImageArray], int]]) -> Tensor:
     import torch
 
     return torch.from_numpy(np.stack([item.query for item, _ in asked]))

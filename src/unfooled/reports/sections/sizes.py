@@ -8,8 +8,6 @@ from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.svg import SLOTS
 
-Found = list[tuple[ModelEvidence, Attack]]
-
 
 def content(data: Evidence) -> Content:
     found = [(model, one) for model in data.models for one in model.attacks if one.summary.get("curve")]
@@ -24,7 +22,7 @@ def content(data: Evidence) -> Content:
     return {"charts": charts, "randomised": any(one.randomised for _, one in found)}
 
 
-def _curves(data: Evidence, norm: str, found: Found) -> Lines:
+def _curves(data: Evidence, norm: str, found: list[tuple[ModelEvidence, Attack]]) -> Lines:
     """One line per model and attack that tried several sizes, from the accuracy without an attack."""
     one_attack = len({one.name for _, one in found}) == 1
     colours = slots(data) if one_attack else {}
