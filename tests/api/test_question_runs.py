@@ -216,6 +216,9 @@ def test_labels_are_needed_elsewhere_and_certificates_are_refused_plainly(tmp_pa
     clf = uf.wrap(own.module, own.tokenizer, max_length=48)
     with pytest.raises(UsageError, match="no certificates for a model that reads a question yet"):
         uf.certify(clf, ["a"], threat="words")
+    for verb in (uf.attack, uf.repeat):
+        with pytest.raises(UsageError, match="This run answers questions, and this needs labels"):
+            verb(clf, uf.Inputs(texts=["a"], labels=["b"]))  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -226,3 +229,72 @@ def test_a_defence_that_cannot_serve_questions_says_why(
 ) -> None:
     with pytest.raises(UsageError, match=f"'{name}' does not serve questions: it"):
         uf.train(tmp_path / "run", **inputs, defence=name)
+
+
+@pytest.mark.full
+def test_distractors_are_made_here_and_verified_for_a_predictor_that_draws_noise(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unfooled.attacks.questions.add_sent import QuestionLexicon
+    from unfooled.words.word import WORD
+
+    lexicon = QuestionLexicon(
+        lambda text: [(one.start(), one.end(), "NOUN") for one in WORD.finditer(text)],
+        lambda word, pos: ["actor"] if word in ("film", "movie", "story", "people", "man") else [],
+        lambda word: [],
+    )
+    monkeypatch.setattr("unfooled.api.generated_questions.own_lexicon", lambda: lexicon)
+    noisy = {"name": "vote", "votes": 3, "sigma": 0.5, "noise_layers": [0], "masking": "none"}
+    report = uf.evaluate(
+        run,
+        generate=["addsent", "addonesent"],
+        predictor=noisy,
+        fresh_answers=4,
+        limit=20,
+        out=tmp_path / "out",
+    )
+    many, one = report.adversarial
+    assert many["attacked"] == one["attacked"] == one["copies"] > 0
+    assert many["copies"] > one["copies"]
+    assert many["fresh_answers"] == 4
+    assert 0 <= many["robust_f1_verified"] <= 1
+    assert many["asr_exact_match_verified"]["count"] <= many["asr_exact_match"]["count"]
+    assert "re-verified" in repr(report)
+    # What was made can be asked again as a file.
+    again = uf.evaluate(
+        run, adversarial=[tmp_path / "out" / "addonesent.jsonl"], limit=20, out=tmp_path / "again"
+    )
+    assert again.adversarial[0]["copies"] == one["copies"]
+    with pytest.raises(UsageError, match="no generator 'addsents'"):
+        uf.evaluate(run, generate=["addsents"])
+
+
+@pytest.mark.full
+def test_the_report_shows_files_side_by_side_and_marks_answers_and_distractors(
+    run: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "qa"
+    shutil.copytree(run, copy, ignore=shutil.ignore_patterns("evaluations"))
+    records = [json.loads(line) for line in (copy / "test.jsonl").read_text().splitlines()]
+    copies = [
+        {**one, "id": f"{one['id']}-turk0", "context": f"{one['context']} the <b> is funny in love in love"}
+        for one in records
+    ]
+    report = uf.evaluate(copy, adversarial=[write_squad(tmp_path / "added.json", [*records, *copies])])
+    uf.report(copy, out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Drop of F1" in page and "added.json" in page
+    assert 'id="mistakes"' not in page, "there is no confusion of labels"
+    if report.adversarial[0]["broken"]:
+        assert 'class="added' in page and "&lt;b&gt;" in page
+
+
+@pytest.mark.full
+def test_anchored_words_of_a_question_and_its_context_are_shown() -> None:
+    from tiny_questions import tiny_reader
+
+    own = tiny_reader()
+    clf = uf.wrap(own.module, own.tokenizer, max_length=48)
+    (answer,) = uf.predict(clf, ["the film is"], [CONTEXT * 4], show="anchored")
+    assert answer.anchored_words
+    assert set(answer.anchored_words) <= {"the", "film", "is", "witty", "in", "war", "3", "3the"}

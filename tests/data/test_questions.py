@@ -175,6 +175,16 @@ def test_too_few_paragraphs_are_refused(tmp_path: Path) -> None:
         load_questions(write_squad(tmp_path / "q.json", tiny_records(2)))
 
 
+def test_ids_that_only_look_like_copies_keep_their_own_paragraph(tmp_path: Path) -> None:
+    records = [
+        qa("5", "Who sat?", "Ann sat.", "Ann"),
+        qa("5-1", "Who ran?", "Bob ran.", "Bob"),
+        qa("5-2", "Who sat?", "Ann sat. Eve ran.", "Ann"),
+    ]
+    rows = read_questions(write_squad(tmp_path / "q.json", records)).rows
+    assert rows.paragraphs[0] == rows.paragraphs[2] != rows.paragraphs[1]
+
+
 def test_the_original_of_a_copy_is_told_by_its_id() -> None:
     assert original_id("56be4db0-high-conf-turk0") == "56be4db0"
     assert original_id("q7-addsent3") == "q7"

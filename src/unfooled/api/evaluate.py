@@ -6,24 +6,26 @@ on are left out and counted; an adversarial copy belongs to the paragraph of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
+from unfooled.api.generated_questions import GENERATORS, with_copies
 from unfooled.api.target import open_classifier
 from unfooled.data.fingerprints import RowFingerprints
-from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, read_questions
+from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, originals_of, read_questions
 from unfooled.errors import UsageError, UserError
-from unfooled.files import JsonObject, writable, write_json
+from unfooled.files import JsonObject, writable, write_json, write_text
 from unfooled.models import Unreadable, as_questions
 from unfooled.records.answer_scores import answer_metrics
 from unfooled.records.evaluation_report import KEPT_EXAMPLES, EvaluationReport
 from unfooled.records.robust_answers import AnsweredQuestion, RobustAnswer, robust_answers, robust_metrics
 from unfooled.records.row_check import RowCheck
-from unfooled.settings import check_seed, check_whole
+from unfooled.settings import MOST_VOTES, check_seed, check_whole, choose
 from unfooled.storage.journal import fingerprint
 from unfooled.training.data import load_question_task
 from unfooled.training.run_rows import CONFIG, TEST, read_fingerprints, run_config
@@ -44,12 +46,14 @@ def evaluate(
     data: str | Path | None = None,
     *,
     adversarial: Sequence[str | Path] = (),
+    generate: Sequence[str] = (),
     limit: int | None = None,
     lenient: bool = False,
     allow_training_rows: bool = False,
     encoding: str = "utf-8",
     predictor: PredictorChoice = None,
     seed: int = 0,
+    fresh_answers: int = 20,
     device: str = "auto",
     out: str | Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -59,6 +63,9 @@ def evaluate(
     An adversarial file holds copies of questions, named ORIGINAL-SUFFIX as in Jia & Liang's files, and
     perhaps the originals. A question counts with its worst copy (AddSent); with one copy each, that is the
     copy as it stands (AddOneSent). The drop is measured on the questions whose clean answer is known.
+    ``generate`` makes adversarial copies of the clean questions here: ``addsent`` (several, the worst counts)
+    or ``addonesent`` (one, whatever the model). The worst copies are asked ``fresh_answers`` times again if
+    the predictor draws noise.
     ``limit`` takes the first so many original questions of each file; ``lenient`` leaves out bad records. The
     report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``.
 
@@ -68,6 +75,9 @@ def evaluate(
 
     check_whole("--limit", limit)
     check_seed(seed)
+    check_whole("--fresh-answers", fresh_answers, at_least=0, at_most=MOST_VOTES)
+    for name in generate:
+        choose(GENERATORS, name, kind="generator")
     own, run = open_classifier(classifier, device=device)
     as_questions(own.model)
     opened = with_predictor(own, predictor)
@@ -81,24 +91,34 @@ def evaluate(
 
     parts = [_own_test(run) if data is None else read(data), *(read(path) for path in adversarial)]
     parts = [(_first(rows, limit), about) for rows, about in parts]
+    given = len(parts)
+    for name in generate:
+        copied = with_copies(_originals(parts[0][0]), name, seed=seed)
+        parts.append((copied, {"source": name, "dropped": {}, "rows": None, "generated": name}))
     total, done = sum(len(rows) for rows, _ in parts), 0
     answered: list[list[AnsweredQuestion]] = []
-    for rows, _ in parts:
+    for number, (rows, _) in enumerate(parts):
         answered.append([])
+        # Copies may have any suffix if their originals are there; a clean file has none but AddSent's.
+        plain = {question.id: original_id(question.id) for question in rows}
+        originals = originals_of(rows.questions, parts[0][0].questions) if number else plain
         for start in range(0, len(rows), AT_ONCE):
             places = range(len(rows))[start : start + AT_ONCE]
-            answered[-1] += _answers(opened, rows.take(places), seed)
+            answered[-1] += _answers(opened, rows.take(places), originals, seed)
             done += len(places)
             if on_progress:
                 on_progress(done, total)
     clean = {**parts[0][1], **_clean(answered[0])}
     known_clean = {one.id: one for one in answered[0]}
+    adversaries = []
+    for own_answers, (_, about) in zip(answered[1:], parts[1:], strict=True):
+        compared = robust_answers(own_answers, known_clean)
+        if opened.predictor.randomised and fresh_answers:
+            compared = _asked_again(opened, compared, fresh_answers)
+        adversaries.append({**about, **_adversarial(compared)})
     report = EvaluationReport(
         clean,
-        [
-            {**about, **_adversarial(robust_answers(own_answers, known_clean))}
-            for own_answers, (_, about) in zip(answered[1:], parts[1:], strict=True)
-        ],
+        adversaries,
         {
             "format": FORMAT,
             "unfooled": __version__,
@@ -113,6 +133,9 @@ def evaluate(
     folder = Path(out) if out is not None else _folder(run, report)
     if folder is not None:
         write_json(folder / EVALUATION, report.to_dict())
+        for rows, about in parts[given:]:
+            lines = (json.dumps(question.to_dict(), ensure_ascii=False) + "\n" for question in rows)
+            write_text(folder / f"{about['generated']}.jsonl", "".join(lines))
     return report
 
 
@@ -161,19 +184,48 @@ def _first(rows: QuestionRows, limit: int | None) -> QuestionRows:
     """The first so many original questions, with all their copies."""
     if limit is None:
         return rows
-    ids = {question.id for question in rows}
-    originals = [original_id(question.id, ids) for question in rows]
+    known = originals_of(rows.questions)
+    originals = [known[question.id] for question in rows]
     kept = set(list(dict.fromkeys(originals))[:limit])
     return rows.take([place for place, original in enumerate(originals) if original in kept])
 
 
-def _answers(classifier: Classifier, rows: QuestionRows, seed: int) -> list[AnsweredQuestion]:
+def _originals(rows: QuestionRows) -> QuestionRows:
+    """The questions that are no copies."""
+    return rows.take([place for place, own in enumerate(rows) if original_id(own.id) == own.id])
+
+
+def _asked_again(classifier: Classifier, found: list[RobustAnswer], times: int) -> list[RobustAnswer]:
+    """With fresh answers to each worst copy: one lucky draw is no adversarial example."""
+    again = []
+    for one in found:
+        if not one.copies:
+            again.append(one)
+            continue
+        (item,) = classifier.model.read([(one.worst.question, one.worst.context)])
+        items = [] if isinstance(item, Unreadable) else [item] * times
+        fresh = tuple(
+            replace(
+                one.worst,
+                answer=str(classifier.answer(item, decision)),
+                span=decision.span,
+                abstained=decision.abstained,
+            )
+            for decision in classifier.decide(items, seed=None)
+        )
+        again.append(replace(one, again=fresh or (one.worst,)))
+    return again
+
+
+def _answers(
+    classifier: Classifier, rows: QuestionRows, originals: Mapping[str, str], seed: int
+) -> list[AnsweredQuestion]:
     items = classifier.model.read([(question.text, question.context) for question in rows])
     kept = [place for place, item in enumerate(items) if not isinstance(item, Unreadable)]
     decisions = dict(zip(kept, classifier.decide([items[place] for place in kept], seed=seed), strict=True))
     found = []
     for place, (question, paragraph) in enumerate(zip(rows.questions, rows.paragraphs, strict=True)):
-        plain = _unanswered(question, paragraph)
+        plain = _unanswered(question, originals[question.id], paragraph)
         if (decision := decisions.get(place)) is not None:
             plain = replace(
                 plain,
@@ -186,11 +238,11 @@ def _answers(classifier: Classifier, rows: QuestionRows, seed: int) -> list[Answ
     return found
 
 
-def _unanswered(question: AskedQuestion, paragraph: str) -> AnsweredQuestion:
+def _unanswered(question: AskedQuestion, original: str, paragraph: str) -> AnsweredQuestion:
     """A question that the tokenizer reads nothing of gets no answer."""
     return AnsweredQuestion(
         question.id,
-        original_id(question.id),
+        original,
         paragraph,
         question.text,
         question.context,

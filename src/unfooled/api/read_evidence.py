@@ -28,13 +28,14 @@ from unfooled.records.evidence import (
 )
 from unfooled.records.input_kind import NOUN
 from unfooled.records.picture import Picture
-from unfooled.records.result_shapes import RepeatShape, StatesShape
+from unfooled.records.result_shapes import EvaluationShape, RepeatShape, StatesShape
 from unfooled.records.trained_run import Run
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
 ATTACK, CERTIFICATE = "attack.json", "certificate.json"
 REPEATS, REPRESENTATIONS = "repeats/*/repeat.json", "representations/*/representations.json"
+EVALUATIONS = "evaluations/*/evaluation.json"
 RUN_AGAIN = "The file was changed or cut short: copy the folder again, or run the benchmark again."
 BENCHMARK, PLAN = "benchmark.json", "plan.yaml"
 
@@ -100,6 +101,7 @@ def _model(folder: Path) -> ModelEvidence:
         measured(REPEATS, lambda path: read_json(path, RepeatShape)),
         measured(REPRESENTATIONS, _states),
         _pictures(folder, run),
+        measured(EVALUATIONS, lambda path: read_json(path, EvaluationShape)),
         not_its_own=tuple(foreign),
     )
 

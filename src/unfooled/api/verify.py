@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.api.load import MARKER, load
-from unfooled.api.read_evidence import ATTACK, CERTIFICATE, REPEATS, REPRESENTATIONS
+from unfooled.api.read_evidence import ATTACK, CERTIFICATE, EVALUATIONS, REPEATS, REPRESENTATIONS
 from unfooled.api.self_checks import CHECKS, answers, read_checks
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
@@ -19,7 +19,7 @@ from unfooled.records.verify_report import Check, VerifyReport
 
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""
-RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS)
+RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS, EVALUATIONS)
 SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape", "labels")
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 

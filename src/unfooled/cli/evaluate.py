@@ -22,6 +22,13 @@ def evaluate(
             help="File with adversarial copies, ids ORIGINAL-SUFFIX. Repeatable.", show_default=False
         ),
     ] = None,
+    generate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Make adversarial copies here: addsent (the worst counts), addonesent. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Use only so many questions of each file.")] = None,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out bad records and count them, instead of refusing.")
@@ -34,6 +41,9 @@ def evaluate(
     predictor: options.PredictorName = None,
     set_: options.PredictorSettings = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    fresh_answers: Annotated[
+        int, typer.Option(help="Ask the worst copies so often again, if the predictor draws noise.")
+    ] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[
         Path | None,
@@ -58,12 +68,14 @@ def evaluate(
             run,
             data,
             adversarial=adversarial or (),
+            generate=generate or (),
             limit=limit,
             lenient=lenient,
             allow_training_rows=allow_training_rows,
             encoding=encoding,
             predictor=options.predictor_choice(predictor, set_),
             seed=seed,
+            fresh_answers=fresh_answers,
             device=device,
             out=out_,
             on_progress=lambda done, total: bar.update(shown, completed=done, total=total),

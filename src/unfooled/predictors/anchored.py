@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unfooled.hub.batches import map_by_length
-from unfooled.models import Encoded, TextModel, Unreadable, as_text
+from unfooled.models import Encoded, EncodedInput, TextModel, Unreadable, as_text, as_texts
 from unfooled.predictors.classifier import Classifier
+from unfooled.predictors.input_parts import parts_of
 from unfooled.predictors.saliency import between_ranks
 from unfooled.records.predictions import Predictions
 from unfooled.words.document import Document, Span
@@ -38,31 +39,34 @@ def with_anchored_words(classifier: Classifier, predictions: Predictions) -> Pre
 
 
 def anchored_words(
-    model: TextModel, encoded: Sequence[Encoded], low: float = FROM, high: float = TO
+    model: TextModel, encoded: Sequence[EncodedInput], low: float = FROM, high: float = TO
 ) -> list[list[Span]]:
     """The words of each input that have an anchored token, in the order of the text."""
 
+    parts = parts_of(model, encoded)
+    rows = as_texts(parts.rows)
+
     def positions_of(chunk: list[int]) -> list[list[int]]:
-        batch = model.batch([encoded[index] for index in chunk])
+        batch = model.batch([rows[index] for index in chunk])
         gradient, _ = model.gradient(batch)
-        anchored = between_ranks(gradient, batch.maskable, low, high)
+        anchored = between_ranks(gradient, batch.words, low, high)
         return [row.nonzero().squeeze(1).tolist() for row in anchored]
 
-    lengths = [len(item) for item in encoded]
+    lengths = [len(item) for item in rows]
     model.evaluating()
     found = map_by_length(positions_of, lengths, model.batch_size, model.device, parallel=model.parallel)
-    return [_words(item, positions) for item, positions in zip(encoded, found, strict=True)]
+    return [sorted({word for place in own for word in _words(rows[place], found[place])}) for own in parts.of]
 
 
-def _words(item: Encoded, positions: Sequence[int]) -> list[Span]:
+def _words(item: Encoded, positions: Sequence[int]) -> set[Span]:
     """The words that tokens at these positions belong to; a token that is in no word stands for itself."""
     places = Document.of(*item.texts).places
-    found = set()
+    found: set[Span] = set()
     for position in positions:
         which, start, end = item.offsets[position]
         around = [one for one in places if one[0] == which and one[1] < end and start < one[2]]
         found.update(around or [(which, start, end)])
-    return sorted(found)
+    return found
 
 
 def _setting(classifier: Classifier, name: str, default: float) -> float:

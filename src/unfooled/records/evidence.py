@@ -64,7 +64,8 @@ class Certified:
 
 @dataclass(frozen=True)
 class NamedResult:
-    """One repeated evaluation, or one comparison of hidden states: a JSON document and its result set."""
+    """A repeated evaluation, a comparison of hidden states or an evaluation of questions: a document and
+    the name of its result set."""
 
     name: str
     found: JsonMapping
@@ -88,6 +89,8 @@ class ModelEvidence:
     representations: tuple[NamedResult, ...] = ()
     pictures: tuple[Picture, ...] = ()
     """Images with the masks that its defence puts before them."""
+    evaluated: tuple[NamedResult, ...] = ()
+    """Of a run on questions: clean and adversarial files side by side."""
     not_its_own: tuple[str, ...] = ()
     """Results in its folder that were measured on other weights: not shown, and why."""
 

@@ -167,6 +167,56 @@ class SpreadShape(TypedDict):
     max: float
 
 
+class AnsweredShape(TypedDict):
+    """An answer to a question, or to a copy of one"""
+
+    id: str
+    question: str
+    context: str
+    truth: list[str]
+    answer: str
+    span: tuple[int, int] | None
+    f1: float
+
+
+class BrokenShape(TypedDict):
+    """A question that an adversarial copy broke"""
+
+    id: str
+    worst: AnsweredShape
+    clean: AnsweredShape | None
+
+
+class CleanShape(TypedDict):
+    source: str
+    examples: int
+    f1: float
+    f1_interval: tuple[float, float]
+    exact_match: float
+    exact_match_interval: tuple[float, float]
+
+
+class AdversarialShape(TypedDict):
+    source: str
+    questions: int
+    attacked: int
+    copies: int
+    robust_f1: float
+    robust_f1_interval: tuple[float, float]
+    robust_exact_match: float
+    robust_exact_match_interval: tuple[float, float]
+    asr_exact_match: Names
+    broken: int
+    examples: list[BrokenShape]
+
+
+class EvaluationShape(TypedDict):
+    """evaluation.json: files of questions side by side"""
+
+    clean: CleanShape
+    adversarial: list[AdversarialShape]
+
+
 class RepeatShape(_ResultMore):
     """repeats/NAME/repeat.json"""
 

@@ -13,6 +13,10 @@ from dataclasses import asdict, dataclass
 from unfooled.files import JsonObject
 from unfooled.records.answer_scores import SCORES, mean_of
 from unfooled.statistics.bootstrap import bootstrap_mean
+from unfooled.statistics.intervals import rate
+
+THRESHOLD = 0.5
+"""An answer with less F1 counts as broken."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,20 @@ class RobustAnswer:
     worst: AnsweredQuestion
     clean: AnsweredQuestion | None
     copies: int
+    again: tuple[AnsweredQuestion, ...] = ()
+    """Fresh answers of a randomised predictor to the worst copy."""
+
+    @property
+    def attacked(self) -> bool:
+        """Whether there are copies, and the clean answer was right: only then an attack can succeed."""
+        return self.copies > 0 and self.clean is not None and self.clean.score("exact_match") == 1.0
+
+    def lost(self, name: str, *, verified: bool = False) -> bool:
+        """Whether the exact match is lost, or F1 fell below :data:`THRESHOLD`; in most fresh answers, too."""
+        least = {"exact_match": 1.0, "f1": THRESHOLD}[name]
+        if self.worst.score(name) >= least:
+            return False
+        return not verified or 2 * sum(one.score(name) < least for one in self.again) > len(self.again)
 
     def to_dict(self) -> JsonObject:
         """What the report shows of it."""
@@ -79,7 +97,9 @@ def robust_answers(
 def robust_metrics(found: Sequence[RobustAnswer]) -> JsonObject:
     """Robust F1 and exact match, those of the clean originals, and the paired drop, with 95 % intervals.
 
-    Questions on one paragraph are drawn together.
+    Questions on one paragraph are drawn together. ``asr_…``: of the questions that were answered rightly and
+    have copies, the share whose exact match is lost, or whose F1 fell below :data:`THRESHOLD`.
+    ``…_verified``: by fresh answers to the worst copy, where a predictor draws noise.
     """
     paragraphs = [one.worst.paragraph for one in found]
     told: JsonObject = {
@@ -99,4 +119,21 @@ def robust_metrics(found: Sequence[RobustAnswer]) -> JsonObject:
             told[f"drop_{name}"] = sum(drops) / len(drops)
             told[f"drop_{name}_interval"] = list(bootstrap_mean(drops, groups) or (-1.0, 1.0))
     told["paired"] = len(both)
+    attacked = [one for one in found if one.attacked]
+    for name in SCORES:
+        told[f"asr_{name}"] = rate(sum(one.lost(name) for one in attacked), len(attacked))
+    fresh = [one for one in found if one.again]
+    if fresh:
+        told["fresh_answers"] = len(fresh[0].again)
+        for name in SCORES:
+            again = [
+                sum(own.score(name) for own in one.again) / len(one.again)
+                if one.again
+                else one.worst.score(name)
+                for one in found
+            ]
+            told |= mean_of(f"robust_{name}_verified", again, paragraphs)
+            told[f"asr_{name}_verified"] = rate(
+                sum(one.lost(name, verified=True) for one in attacked), len(attacked)
+            )
     return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -22,3 +23,18 @@ def highlighted(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
     return result + Markup('… <span class="note">({} more characters)</span>').format(
         f"{len(text) - MAX_TEXT:,}"
     )
+
+
+def layered(text: str, layers: Sequence[tuple[str, Sequence[tuple[int, int]]]]) -> Markup:
+    """The text with stretches in several layers, which may overlap: (an HTML class, its stretches)."""
+    edges = {0, len(text), *(edge for _, spans in layers for span in spans for edge in span)}
+    places = sorted(edge for edge in edges if 0 <= edge <= len(text))
+    result = Markup("")
+    for start, end in pairwise(places):
+        classes = [name for name, spans in layers if any(a <= start and end <= b for a, b in spans)]
+        piece = text[start:end]
+        if classes:
+            result += Markup('<mark class="{}">{}</mark>').format(" ".join(classes), piece)
+        else:
+            result += Markup("{}").format(piece)
+    return result

@@ -113,10 +113,14 @@ def _described(run: Run, marker: MarkerShape) -> Run:
         defence=defence["name"],
         predictor=dict(marker["predictor"]),
         deployed=tuple(settings.items()),
-        reads="image" if "images" in marker else "text",
+        reads=next((kind for key, kind in _KINDS.items() if key in marker), "text"),
         weights=marker.get("weights", ""),
         weight_files=tuple(marker.get("files", {}).items()),
     )
+
+
+_KINDS = {"images": "image", "questions": "question"}
+"""The kind of a model, by the part of ``unfooled.json`` that describes it; texts have none."""
 
 
 def _with_curves(run: Run, history: Sequence[JsonMapping], file: str) -> Run:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from unfooled.data.qa.adversarial_copies import original_id
+from unfooled.data.qa.question_checks import originals_of
 from unfooled.data.qa.question_rows import AskedQuestion, GoldAnswer, QuestionRows
 from unfooled.data.qa.question_sources import asked_rows, has_questions, load_questions, read_questions
 from unfooled.data.qa.question_split import QuestionData
@@ -21,5 +22,6 @@ __all__ = [
     "has_questions",
     "load_questions",
     "original_id",
+    "originals_of",
     "read_questions",
 ]

@@ -8,7 +8,7 @@ SQuAD's JSON, or lists ``{"text": […], "answer_start": […]}`` as Hugging Fac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +75,20 @@ def checked_questions(records: Iterable[RawQuestion], source: str, *, lenient: b
 def with_paragraphs(questions: Iterable[AskedQuestion]) -> QuestionRows:
     """The questions with their paragraphs; adversarial copies are about the paragraph of the original."""
     own = tuple(questions)
+    originals = originals_of(own)
     contexts = {question.id: even(question.context) for question in own}
-    return QuestionRows(own, tuple(contexts.get(original_id(q.id, contexts), contexts[q.id]) for q in own))
+    return QuestionRows(own, tuple(contexts.get(originals[q.id], contexts[q.id]) for q in own))
+
+
+def originals_of(questions: Sequence[AskedQuestion], others: Sequence[AskedQuestion] = ()) -> dict[str, str]:
+    """By id, the id of the original of each question: among these or ``others``, where both ask the same."""
+    texts = {question.id: even(question.text) for question in (*others, *questions)}
+    found = {}
+    for question in questions:
+        original = original_id(question.id, texts)
+        same = texts.get(original, texts[question.id]) == texts[question.id]
+        found[question.id] = original if same else question.id
+    return found
 
 
 def _told(record: RawQuestion, bad: _Bad) -> DataError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from unfooled.reports.section import Section
 from unfooled.reports.sections import (
+    answers,
     attacks,
     certificates,
     examples,
@@ -31,6 +32,7 @@ from unfooled.reports.sections import (
 
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
+    answers.SECTION,
     attacks.SECTION,
     sizes.SECTION,
     certificates.SECTION,

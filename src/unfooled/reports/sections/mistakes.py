@@ -7,7 +7,7 @@ from unfooled.reports.section import Content, Section
 
 
 def content(data: Evidence) -> Content:
-    return {} if data.runs else None
+    return {} if any(run.confusion for run in data.runs) else None
 
 
 SECTION = Section("mistakes", "Where it errs", content)
