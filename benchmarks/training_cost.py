@@ -175,12 +175,14 @@ def _accumulate(model: TextModel, compute: Callable[[], Tensor]) -> Tensor:
 def _first_epoch(session: Session[Any], inputs: TrainingData) -> EpochData:
     epoch = EpochData(session.on_epoch(0, inputs) or inputs)
     epoch.makers = session.copy_makers(0, epoch.now)
+    epoch.lengths = session.lengths(0, epoch.now)
     return epoch
 
 
 def _neighbours(inputs: EpochData, place: float) -> list[int]:
     """The numbers of inputs of similar length, at this place in the order of their lengths."""
-    order = sorted(range(len(inputs)), key=lambda number: len(inputs.now.encoded[number]))
+    lengths = inputs.lengths or inputs.now.lengths()
+    order = sorted(range(len(inputs)), key=lambda number: lengths[number])
     first = int(place * (len(order) - BATCH))
     return order[first : first + BATCH]
 

@@ -1,8 +1,8 @@
 """A defence that uses every part of the seam: the example of docs/defences.md.
 
 It adds a term with a trained critic, keeps a count that its weight depends on, adds copies of some examples
-in every epoch, weighs examples by numbers that the data loader draws, and with ``passes`` above 1 makes
-several backward passes per step on inputs that it moves.
+in every epoch, weighs examples by numbers that the data loader draws, says by which lengths batches are put
+together, and with ``passes`` above 1 makes several backward passes per step on inputs that it moves.
 """
 
 from __future__ import annotations
@@ -81,6 +81,9 @@ class ToySession(Session[Toy]):
 
     def copies(self, epoch: int, data: TrainingData) -> Draws:
         return Draws(self.training.seed, epoch)
+
+    def lengths(self, epoch: int, data: TrainingData) -> list[int]:
+        return [mix(self.training.seed, epoch, number) % 9 for number in range(len(data))]
 
     def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData:
         order = torch.randperm(len(data), generator=self.training.generator(epoch))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask, SynonymVote
 from unfooled.settings import describe_settings
+from unfooled.training.epoch_data import EpochData, EpochOrder
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great", "lovely"], "war": ["love"]}
 FULL = Step(done=1.0)
@@ -164,6 +166,34 @@ def test_words_are_redrawn_in_every_epoch_by_seed_epoch_and_example(
     maker = pickle.loads(pickle.dumps(session.copy_makers(0, data_of(batch))["safer"]))
     alone = [maker([TrainingExample(number, batch.encoded[number], 0)])[0] for number in (7, 3)]
     assert shown(classifier, classifier.batch(alone)) == [first[7], first[3]], "whatever batch and process"
+
+
+def test_batches_of_redrawn_texts_are_put_together_by_their_own_lengths(
+    classifier: TextModel, tmp_path: Path
+) -> None:
+    """«zebra» falls apart into letters."""
+    table = str(tmp_path / "table.json")
+    Path(table).write_text(json.dumps({"film": ["zebra"]}), encoding="utf-8")
+    texts = ["a good film", "a film and a war", "a film and a war , a good film and a war"] * 32
+    batch = classifier.batch(classifier.encode(texts), [0] * len(texts))
+    data = data_of(batch)
+    for name in ("safer", "infobert+safer"):
+        session = begin(make_defence(name, {"table": table}).resolved(classifier), classifier, data)
+        made = with_copies(session, batch, FULL, 3).copies["safer"]
+        assert session.lengths(3, data) == [len(item) for item in made] != data.lengths()
+
+    def padded(lengths: Sequence[int] | None) -> int:
+        """Tokens of all batches, each as long as its longest text."""
+        epoch = EpochData(data)
+        epoch.lengths = lengths
+        torch.manual_seed(0)
+        order = list(EpochOrder(epoch, 4, None))
+        assert sorted(order) == list(range(len(texts)))
+        batches = [order[at : at + 4] for at in range(0, len(order), 4)]
+        return sum(4 * max(len(made[number]) for number in own) for own in batches)
+
+    assert padded(session.lengths(3, data)) < 0.95 * padded(None)
+    assert begin(make_defence("standard"), classifier, data).lengths(3, data) is None
 
 
 def test_a_text_without_words_can_be_trained_on(classifier: TextModel, table: str) -> None:

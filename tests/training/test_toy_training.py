@@ -72,7 +72,7 @@ def test_every_epoch_trains_on_the_data_that_the_session_made(logs: Logs) -> Non
     (log,) = logs["undisturbed"]
     assert log["data"] == {"0": EXAMPLES + ADDED, "1": EXAMPLES + 2 * ADDED, "2": EXAMPLES + 3 * ADDED}
     for epoch in "01":
-        assert len(log["seen"][epoch]) == log["data"][epoch]
+        assert len(log["seen"][epoch]) == log["data"][epoch] == len(log["lengths"][epoch])
         assert len(set(log["seen"][epoch])) == EXAMPLES
     assert len(log["seen"]["2"]) == 4 * BATCH, "half of the last epoch's eight steps"
     assert log["metrics"]["train"]["steps"] == 6 + 7 + 4

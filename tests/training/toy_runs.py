@@ -54,6 +54,7 @@ def watch(job: dict[str, Any], log: dict[str, Any]) -> None:
         log["modules"] = sorted(self._trained.extra.state_dict())
         change_data(self, epoch)
         log["data"][str(epoch)] = len(self._data)
+        log["lengths"][str(epoch)] = self._data.lengths
 
     def stepping(self: SessionTrainer, model: Any, inputs: Any, number: Any = None) -> Any:
         if self.state.global_step == job["kill_at"]:
@@ -86,6 +87,7 @@ def run(job: dict[str, Any], rank: int, port: int) -> None:
     log: dict[str, Any] = {
         "weights": {},
         "data": {},
+        "lengths": {},
         "seen": {},
         "drawn": {},
         "done": [],

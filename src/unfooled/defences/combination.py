@@ -133,6 +133,11 @@ class CombinedSession(Session[Combination]):
             changed = changed if made is None else made
         return changed
 
+    def lengths(self, epoch: int, data: TrainingData) -> Sequence[int] | None:
+        """Of the first part that has any."""
+        found = (part.lengths(epoch, data) for part in self.parts.values())
+        return next((own for own in found if own is not None), None)
+
     def makes_copies(self) -> bool:
         return any(part.makes_copies() for part in self.parts.values())
 

@@ -2,7 +2,8 @@
 
 In every epoch each word of each text is redrawn, uniformly and on its own, from the same set that the vote
 ``safer`` redraws it from: itself and its substitutes, or the whole component of synonyms. The data loader
-redraws (:meth:`Session.copies`), by (seed, epoch, number of the example).
+redraws (:meth:`Session.copies`), by (seed, epoch, number of the example), so that the lengths of the redrawn
+texts are known beforehand: batches are put together by them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from unfooled.models.encoding import encode_inputs
 from unfooled.predictors import SynonymVote
 from unfooled.predictors.smoothing import SubstitutionSets, resampled
 from unfooled.settings import MOST_VOTES, setting
+
+AT_ONCE = 1000
+"""Texts that are redrawn together to learn their lengths."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,13 @@ class SaferSession(Session[Safer]):
     def copies(self, epoch: int, data: TrainingData) -> Redraw:
         model = as_text(self.model)
         return Redraw((self.training.seed, epoch), self.defence, model.tokenizer, model.max_length)
+
+    def lengths(self, epoch: int, data: TrainingData) -> list[int]:
+        redraw = self.copies(epoch, data)
+        rows = zip(data.encoded, data.labels, strict=True)
+        examples = [TrainingExample(number, *row) for number, row in enumerate(rows)]
+        parts = (examples[at : at + AT_ONCE] for at in range(0, len(examples), AT_ONCE))
+        return [len(item) for part in parts for item in redraw(part)]
 
     def loss(self, batch: Batch, step: Step) -> Losses:
         redrawn = remade(self.model, batch, self.copied(step))

@@ -255,6 +255,13 @@ class Session(Generic[D]):
         """
         return None
 
+    def lengths(self, epoch: int, data: TrainingData) -> Sequence[int] | None:
+        """The length of each example of this epoch as the method trains on it; None: as it is in ``data``.
+
+        Batches are put together by it. A method that trains on copies of other lengths saves padding.
+        """
+        return None
+
     def copy_makers(self, epoch: int, data: TrainingData) -> dict[str, CopyMaker]:
         """The copy maker of this session, or of each part of a combination, by the name of the defence."""
         maker = self.copies(epoch, data)

@@ -42,6 +42,8 @@ class EpochData(Dataset):
     def __init__(self, data: TrainingData) -> None:
         self.now = data
         self.makers: Mapping[str, CopyMaker] = {}
+        self.lengths: Sequence[int] | None = None
+        """By which batches are put together, where they are not those of the data."""
 
     def __len__(self) -> int:
         return len(self.now)
@@ -80,7 +82,8 @@ class EpochOrder(Sampler[int]):
             torch.set_rng_state(self.draw_again_from)
             self.draw_again_from = None
         self.drawn_from = torch.get_rng_state()
-        lengths = self.data.now.lengths()
+        own = self.data.lengths
+        lengths = self.data.now.lengths() if own is None else list(own)
         return iter(get_length_grouped_indices(lengths, self.batch_size, generator=self.generator))
 
 

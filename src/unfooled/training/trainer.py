@@ -204,6 +204,7 @@ class SessionTrainer(Trainer):
             made = broadcast_object_list([made])[0]
         self._data.now = original if made is None else made
         self._data.makers = self._session.copy_makers(epoch, self._data.now)
+        self._data.lengths = self._session.lengths(epoch, self._data.now)
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         """The epoch to go on with and its finished steps. The Trainer divides by a fixed length of epochs."""
