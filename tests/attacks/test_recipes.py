@@ -207,6 +207,8 @@ def test_antonym_changes_exactly_one_word_and_tries_the_most_important_first() -
     # «great» → «awful» turns the label (1.75 → −1.75 + …), «long» → «short» does not.
     assert [(change.before, change.after) for change in outcome.changes] == [("long", "short")]
     assert outcome.queries == 1 + 2 + 1 + 1  # the original, two deletions, «awful», «short»
+    (outcome,) = attack("antonym", (("a gorgeous , long , great film",),), settings={"words": 1})
+    assert (outcome.status, outcome.queries) == ("failed", 1 + 2 + 1)
 
 
 def test_where_no_antonym_keeps_the_part_of_speech_nothing_was_attacked(

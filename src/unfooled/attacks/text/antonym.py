@@ -2,7 +2,9 @@
 
 Exactly one word becomes a WordNet antonym of the same part of speech, most important words first; the attack
 succeeds when the prediction does not change. Neutral pairs and non-paraphrases are not attacked. Deviation:
-importance is TextFooler's, as the paper has it, where the released code ranks by the gradient.
+importance is TextFooler's, as the paper has it, where the released code ranks by the gradient. Where nearly
+every input has some antonym that changes nothing, all models look alike; ``words=1`` tries the most important
+word alone.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from unfooled.attacks.parts.greedy import substituted
 from unfooled.attacks.parts.label_change import check_label_changes
 from unfooled.attacks.parts.ranking import by_deletion
 from unfooled.lexicon.wordnet import antonyms
+from unfooled.settings import setting
 from unfooled.words.document import Document
 
 
@@ -29,6 +32,10 @@ class Antonym:
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (antonym attack)"
     goal: ClassVar[GoalName] = "obstinate"
     needs: ClassVar[tuple[str, ...]] = ("tags",)
+
+    words: int | None = setting(
+        None, "Try only so many of the most important words that have antonyms; if not given, all", at_least=1
+    )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:
         check_label_changes(attempt)
@@ -42,7 +49,7 @@ class Antonym:
         if not opposites:
             raise NothingToChange("no antonym keeps its word's part of speech")
         order = yield from by_deletion(attempt, list(opposites))
-        for number in order:
+        for number in order[: self.words]:
             trials = yield from attempt.ask(substituted(original, number, opposites[number], keep_case=False))
             reached = [trial for trial in trials if trial.reached]
             if reached:
