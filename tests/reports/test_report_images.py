@@ -14,11 +14,12 @@ import yaml
 from test_report_page import html_of, page
 from test_report_results import cells, tables
 
-from run_folders import CONFIG, MakeRun, certificate, write_certificates
+from run_folders import CONFIG, MakeRun, certificate, outcome, write_attack, write_certificates
 from unfooled.api.pictures import kept
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UserError
 from unfooled.records.evidence import Benchmark, Evidence
+from unfooled.records.image_change import ImageChange, packed
 from unfooled.records.picture import Picture
 from unfooled.reports.charts import Lines
 from unfooled.reports.drawings import drawing
@@ -128,6 +129,17 @@ def test_pages_about_images_speak_of_images(make_run: MakeRun) -> None:
     assert "texts" not in text
     mixed = page(make_run("of-texts"), make_run("of-images", marker=IMAGES)).text
     assert "different test inputs" in mixed and "6,718 texts" in mixed and "6,718 images" in mixed
+
+
+def test_attacked_images_stand_beside_their_originals_with_the_difference(make_run: MakeRun) -> None:
+    run = make_run("victim", marker=IMAGES)
+    before = np.full((1, 8, 8), 0.5, np.float32)
+    change = ImageChange("linf", 0.1, 0.1, original=packed(before), adversarial=packed(before + 0.1))
+    found = [outcome(0, "image", "success", image=change), outcome(1, "image", "failed")]
+    write_attack(run / "attacks" / "pgd", found, recipe="pgd-linf")
+    html = html_of(run)
+    assert html.count('src="data:image/png;base64,') == 3
+    assert "difference × 5" in html and "moved by 0.1" in html and "positive became negative" in html
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -34,6 +34,10 @@ OpenFile = Callable[..., NDArray[np.uint8]]
 Raises UserError if it cannot."""
 
 
+CPU_ROWS, GPU_ROWS = 64, 256
+"""Images per forward pass. What 64 of them need stays in a processor's cache: twice as fast as 256."""
+
+
 @dataclass(frozen=True)
 class EncodedImage:
     """One image as it was given.
@@ -96,7 +100,7 @@ class ImageModel(TensorModel):
         described: JsonMapping | None = None,
         device: torch.device | str | None = None,
         bf16: bool = False,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         open_file: OpenFile | None = None,
     ) -> None:
         if len(shape) != 3:
@@ -105,7 +109,10 @@ class ImageModel(TensorModel):
         module = Networks(network)
         if described is not None:  # a network of ours
             _channels_last(module)
-        super().__init__(module, shape, device=device, batch_size=batch_size)
+        own = next(network.parameters(), torch.empty(0)).device
+        on_cpu = torch.device(device or own).type == "cpu"
+        rows = batch_size or (CPU_ROWS if on_cpu else GPU_ROWS)
+        super().__init__(module, shape, device=device, batch_size=rows)
         self.described = described
         self.bf16 = bf16
         self.open_file = open_file

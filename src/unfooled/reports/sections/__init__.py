@@ -11,6 +11,7 @@ from __future__ import annotations
 from unfooled.reports.section import Section
 from unfooled.reports.sections import (
     answers,
+    attacked,
     attacks,
     certificates,
     examples,
@@ -35,6 +36,7 @@ SECTIONS: tuple[Section, ...] = (
     answers.SECTION,
     attacks.SECTION,
     sizes.SECTION,
+    attacked.SECTION,
     certificates.SECTION,
     masks.SECTION,
     obstinacy.SECTION,
