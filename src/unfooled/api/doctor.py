@@ -29,7 +29,7 @@ EXTRAS = {
     "ray": ("ray", "work on a Ray cluster (--ray)"),
     "sklearn": ("skops", "scikit-learn pipelines as victims (sklearn:FILE.skops)"),
     "onnx": ("onnxruntime", "ONNX models as victims (onnx:FOLDER)"),
-    "images": ("pillow", "tasks and models of images"),
+    "images": ("foolbox", "tasks, models and attacks of images"),
 }
 """Of each extra the package that it cannot do without, and what it is for."""
 _LITTLE_SPACE = 2 * 1024**3
