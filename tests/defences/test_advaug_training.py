@@ -150,7 +150,7 @@ def test_an_attack_that_breaks_on_every_text_is_refused_and_can_go_on(
         raise ValueError("boom")
 
     with monkeypatch.context() as patch:
-        patch.setattr("unfooled.attacks.scheduler._wrong_label", broken)
+        patch.setattr("unfooled.attacks.scheduler.wrong_label", broken)
         with pytest.raises(UserError, match=r"advaug: the attack broke on every text. The first: TypeError"):
             advaug(tmp_path / "run", inputs, plain=plain, sample=4)
     assert not (tmp_path / "run" / "preparation" / "advaug" / "examples.json").exists()

@@ -212,7 +212,7 @@ def test_combinations_add_their_terms(
         ("alum", {"steps": -1}, "steps must be at least 0"),
         ("alum", {"steps": 1001}, "steps must be at most 1,000"),
         ("alum", {"radius": 1}, "no setting 'radius'"),
-        ("trades", {"norm": "l1"}, "norm must be one of 'l2', 'linf'"),
+        ("trades", {"norm": "l1"}, "norm must be one of 'linf', 'l2'"),
         ("trades", {"init": -1}, "init must be at least 0"),
         ("trades", {"step_size": -1}, "step_size must be at least 0"),
         ("smart+alum", {"steps": 2}, "smart and alum both have the setting 'steps'"),

@@ -54,6 +54,8 @@ def _whole(folder: Path) -> dict[str, list[object]]:
         "represent": [saved, "--device", "cpu"],
         "report": [run, "--out", "page.html"],
         "verify": [saved, "--device", "cpu"],
+        "evaluate": [saved, "--device", "cpu", "--limit", 1],
+        "doctor": ["--offline", "--json"],
         "train": trained,
         "sweep": [*trained, "--grid", "lr=1e-4,1e-5"],
         "benchmark": [plan, "--out", "trial", "--dry-run"],

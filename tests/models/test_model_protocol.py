@@ -191,13 +191,14 @@ MAY_NAME_TEXTS = {
     "models/text.py",
     "models/open_text.py",
     "models/ids.py",
+    "models/qa.py",
     "certificates/token_ids.py",
     "predictors/anchored.py",
     "predictors/smoothing/certified_masked.py",
     "predictors/smoothing/word_tokens.py",
     "api/load.py",
 }
-"""The kind itself, what works on words and token ids, and ``wrap``, which takes a Hugging Face model."""
+"""The kind itself, questions, what works on words and token ids, and ``wrap`` (Hugging Face models)."""
 
 
 def test_only_what_works_on_words_names_the_text_kind() -> None:

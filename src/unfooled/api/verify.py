@@ -13,7 +13,7 @@ from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN
-from unfooled.models import TextModel
+from unfooled.models import OF_TEXTS
 from unfooled.predictors import Classifier
 from unfooled.records.verify_report import Check, VerifyReport
 
@@ -73,7 +73,7 @@ def _file(path: Path, digest: str) -> Check:
 
 
 def _model(classifier: Classifier, identity: Mapping[str, Any], marker: Mapping[str, Any]) -> Check:
-    parts = ["weights", "tokenizer" if isinstance(classifier.model, TextModel) else "architecture"]
+    parts = ["weights", "tokenizer" if classifier.model.kind in OF_TEXTS else "architecture"]
     parts += [f"{len(classifier.labels)} labels"] if classifier.labels else []
     fits = f"{', '.join(parts[:-1])} and {parts[-1]} fit"
     if "weights" not in marker:

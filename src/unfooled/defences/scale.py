@@ -19,7 +19,7 @@ import torch
 from unfooled.attacks.image.ball import RADII, Norm
 from unfooled.defences.session import Step
 from unfooled.errors import UsageError
-from unfooled.models import Model, TextModel
+from unfooled.models import OF_TEXTS, Model
 from unfooled.models.noise import NoiseKind
 
 SHARE = 0.16
@@ -75,12 +75,13 @@ def fitted(
         return value
     if model.kind == "image" and pixels is not None:
         return pixels
-    if not isinstance(model, TextModel):
+    if model.kind not in OF_TEXTS:
         raise UsageError(
             f"{setting} has a default for texts only, but this model reads a {model.kind}. Give {setting} in "
             f"the units of its values, for example {setting}=0.25."
         )
-    table: Any = model.architecture.embeddings.weight
+    text: Any = model
+    table = text.architecture.embeddings.weight
     with torch.no_grad():
         spread = float(table.float().std()) * math.sqrt(2 * table.shape[1])
     return float(f"{share * spread:.2g}")

@@ -3,7 +3,16 @@
 from unfooled.models.black_box import BlackBox
 from unfooled.models.encoding import Batch, Encoded, collate
 from unfooled.models.image import EncodedImage, ImageModel, as_image, own_name
-from unfooled.models.model import Compared, EncodedInput, Forward, InputBatch, Model, Shared, Unreadable
+from unfooled.models.model import (
+    OF_TEXTS,
+    Compared,
+    EncodedInput,
+    Forward,
+    InputBatch,
+    Model,
+    Shared,
+    Unreadable,
+)
 from unfooled.models.noise import FreshNoise, KeyedNoise, Noise, NoiseSampler, Site, input_key, mix
 from unfooled.models.open_image import (
     new_image_model,
@@ -19,6 +28,7 @@ from unfooled.models.text import TextModel, as_reader, as_text, as_texts
 from unfooled.models.windows import EncodedQuestion, Window
 
 __all__ = [
+    "OF_TEXTS",
     "Batch",
     "BlackBox",
     "Compared",

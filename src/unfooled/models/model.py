@@ -22,6 +22,9 @@ from unfooled.models.noise import NoiseSampler, Site
 Excerpt = tuple[str, tuple[int, int, int]]
 """What stands at a position of an input, and its place: (which text, first character, past the last)."""
 
+OF_TEXTS = ("text", "question")
+"""Kinds of model whose inputs are texts, read with a tokenizer."""
+
 
 class EncodedInput(Protocol):
     """One input as a model reads it. ``len`` is its share of a batch (see ``Model.batch_size``)."""

@@ -17,7 +17,7 @@ import torch
 
 from unfooled.errors import UsageError
 from unfooled.files import JsonObject
-from unfooled.models import BlackBox, EncodedInput, Model, TextModel, Unreadable
+from unfooled.models import OF_TEXTS, EncodedInput, Model, Unreadable
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
 from unfooled.records.metric import ACCURACY, METRICS, Metric, Truth
@@ -128,7 +128,7 @@ class Classifier:
             made.get(number) or Prediction(label=None, refused=item.reason)
             for number, item in enumerate(read)
         )
-        if not isinstance(self.model, TextModel | BlackBox):
+        if self.model.kind not in OF_TEXTS:
             return Predictions(answers, tuple(item.show() for item in read))
         texts = tuple(own[0] for own in checked)
         return Predictions(answers, texts, None if pairs is None else tuple(own[1] for own in checked))
