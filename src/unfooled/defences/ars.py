@@ -16,6 +16,7 @@ learned mask, one query, whose noise shrinks with the mask.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -35,7 +36,7 @@ Masked = TypeVar("Masked", bound="MaskedDefence")
 
 
 @dataclass(frozen=True)
-class MaskedDefence:
+class MaskedDefence(ABC):
     """What ARS and the static mask share: noise, and a mask that is trained with the classifier."""
 
     learning_rate: ClassVar[float] = 1e-3
@@ -63,12 +64,13 @@ class MaskedDefence:
             if self.mask_lr is None:
                 raise UsageError("mask_schedule needs mask_lr: give both or neither.")
 
+    @abstractmethod
     def mask(self) -> tuple[str, JsonObject]:
         """The kind of mask and its settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predictor(self, model: Model) -> StaticMaskVote | Ars:
-        raise NotImplementedError
+        """The vote that is deployed."""
 
     def resolved(self: Masked, model: Model) -> Masked:
         as_image(model).attach_mask(*self.mask())

@@ -17,6 +17,7 @@ speech that their word has in the text; stop words have none.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -55,7 +56,7 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Bat(SubstitutionSets):
+class Bat(SubstitutionSets, ABC):
     """What both losses have in common."""
 
     name: ClassVar[str]
@@ -97,9 +98,9 @@ class Bat(SubstitutionSets):
     def begin(self, training: Training) -> BatSession:
         return BatSession(training, self)
 
+    @abstractmethod
     def contrast(self, distances: Distances) -> Tensor:
         """What is added to the cross-entropy."""
-        raise NotImplementedError
 
     def predictor(self, model: Model) -> Predictor:
         return Plain()

@@ -6,6 +6,7 @@ per input). What came from outside is escaped in HTML.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -21,20 +22,20 @@ SHOWN_ROWS = 10
 LONGEST, WIDEST = 80, 300
 
 
-class Result:
+class Result(ABC):
     """Base of all results; a subclass gives ``headline``, ``facts`` and ``rows``."""
 
+    @abstractmethod
     def headline(self) -> str:
         """What was measured, on what, on how many inputs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def facts(self) -> Facts:
         """(name, value) of each number that matters, as text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self) -> Iterable[Mapping[str, object]]:
         """One mapping of column to value per input."""
-        raise NotImplementedError
 
     def preview(self) -> Sequence[Mapping[str, str]]:
         """Rows that are worth seeing at once, as text; all have the same columns."""

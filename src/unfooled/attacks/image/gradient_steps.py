@@ -11,6 +11,7 @@ random starts the two give the same images (a test compares them).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class GradientSteps:
+class GradientSteps(ABC):
     """What PGD in both norms and transfer attacks share."""
 
     reads: ClassVar[str] = "image"
@@ -60,8 +61,9 @@ class GradientSteps:
         check_eps(self.eps)
 
     @property
+    @abstractmethod
     def distance(self) -> Norm:
-        raise NotImplementedError
+        """What is limited by ``eps``."""
 
     def cost(self) -> int:
         return self.restarts * self.steps * self.eot

@@ -17,6 +17,7 @@ query, m = w ⊙ x + N(0, (‖w‖₂²/d)·σ²), and the whole of σ is for it
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,7 +40,7 @@ _ROUNDED_UP = 1 + 1e-6
 
 
 @dataclass(frozen=True)
-class MaskedPixels(SmoothedVote):
+class MaskedPixels(SmoothedVote, ABC):
     """What ARS and the static mask share."""
 
     adaptive: ClassVar[bool]
@@ -57,9 +58,9 @@ class MaskedPixels(SmoothedVote):
                 "model has none. Train with that defence, or choose another --predictor."
             )
 
+    @abstractmethod
     def steps(self, model: Model) -> tuple[float, ...]:
         """The noise of each query, before what a mask saves of it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
