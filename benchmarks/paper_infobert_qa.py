@@ -1,12 +1,12 @@
 """InfoBERT's second task: questions with AddSent and AddOneSent (Wang et al. 2021, Table 3), at our scale.
 
-    python benchmarks/paper_infobert_qa.py --train qamr/train.json --train squad/more.json \\
+    python benchmarks/paper_infobert_qa.py --train qamr/train.json:8000 --train squad/more.json \\
         --add-sent squad/add_sent.json --add-one-sent squad/add_one_sent.json --out runs/infobert-qa
 
 Trains ``standard``, ``freelb``, ``infobert`` and ``infobert+freelb`` on the training files and on a part of
 the clean paragraphs of the adversarial files; measures the other paragraphs: clean, AddSent, AddOneSent and
-our own generator, and writes one report. No paragraph is in both. Run it again after an interruption: it goes
-on.
+our own generator, and writes one report. No paragraph is in both. ``FILE:N`` takes N questions of a file at
+random. Run it again after an interruption: it goes on.
 """
 
 from __future__ import annotations
@@ -38,6 +38,15 @@ def write(path: Path, questions: Sequence[AskedQuestion]) -> Path:
     return path
 
 
+def some_questions(given: str) -> list[AskedQuestion]:
+    """The questions of FILE, or of FILE:N the N drawn with a fixed seed."""
+    path, _, count = given.rpartition(":")
+    if not (path and count.isdigit()):
+        return list(read_questions(given).rows)
+    questions = list(read_questions(path).rows)
+    return random.Random("paper-infobert-qa").sample(questions, min(int(count), len(questions)))
+
+
 def split_files(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
     """The training file and the three test files, divided by paragraph."""
     adversarial = {
@@ -55,7 +64,7 @@ def split_files(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
         ]
 
     own = part(adversarial["add_sent"], train=True, clean=True)
-    others = [question for path in arguments.train for question in read_questions(path).rows]
+    others = [question for given in arguments.train for question in some_questions(given)]
     files = {"train": write(folder / "train.jsonl", [*others, *own])}
     files["clean"] = write(folder / "clean.jsonl", part(adversarial["add_sent"], train=False, clean=True))
     for name, rows in adversarial.items():
@@ -70,7 +79,7 @@ def main() -> None:
     parser.add_argument("--add-one-sent", required=True)
     parser.add_argument("--out", type=Path, default=Path("runs/infobert-qa"))
     parser.add_argument("--share", type=float, default=0.3, help="part of the clean paragraphs to train on")
-    parser.add_argument("--limit", type=int, help="training questions; all if not given")
+    parser.add_argument("--defence", action="append", choices=DEFENCES, help="only these; all if not given")
     parser.add_argument("--limit-test", type=int, help="questions of each test file; all if not given")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--lr", type=float, help="the defences' own for the shipped encoder if not given")
@@ -78,7 +87,7 @@ def main() -> None:
     arguments = parser.parse_args()
     files = split_files(arguments, arguments.out / "data")
     runs = []
-    for name, settings in DEFENCES.items():
+    for name in arguments.defence or DEFENCES:
         run = arguments.out / name.replace("+", "-")
         if not (run / "unfooled.json").is_file():
             uf.train(
@@ -86,10 +95,9 @@ def main() -> None:
                 data=str(files["train"]),
                 kind="qa",
                 defence=name,
-                settings=settings,
+                settings=DEFENCES[name],
                 epochs=arguments.epochs,
                 lr=arguments.lr,
-                limit=arguments.limit,
                 limit_test=500,
                 limit_dev=500,
                 seed=arguments.seed,
