@@ -55,7 +55,7 @@ def fitted(texts: list[str], labels: list[str], *, rate: float, copies: int, see
 
 def certified(folder: str) -> dict[str, Any]:
     """Accuracy of the majority and certified accuracy at 1 to 10 edits, of all test texts and of the spam."""
-    from unfooled.api.certify_job import read_certificates
+    from unfooled.api.jobs.certify_job import read_certificates
 
     found = list(read_certificates(folder))
     told: dict[str, Any] = {"texts": len(found)}

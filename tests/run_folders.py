@@ -111,8 +111,8 @@ def write_attack(
     **about: Any,
 ) -> Path:
     """The folder that an attack with these outcomes leaves."""
-    from unfooled.records.attack_summary import attack_summary
     from unfooled.records.outcome import Outcome
+    from unfooled.records.summaries.attack_summary import attack_summary
 
     folder.mkdir(parents=True)
     made = [Outcome.from_dict(json.loads(json.dumps(one))) for one in outcomes]
@@ -155,7 +155,7 @@ def certificate(row: int, text: str, radius: float | None, *, correct: bool = Tr
 
 def write_certificates(folder: Path, certificates: list[Any], *, threat: str = "l2", **about: Any) -> Path:
     """The folder that a certification leaves."""
-    from unfooled.records.certificate_summary import certificate_summary
+    from unfooled.records.summaries.certificate_summary import certificate_summary
 
     folder.mkdir(parents=True)
     report = {

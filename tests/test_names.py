@@ -25,7 +25,7 @@ def types_in(path: Path) -> set[str]:
     given = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
     given += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
     aliases = {node.id for node in given if isinstance(node, ast.Name) and not node.id.isupper()}
-    if path.parent.name == "cli":
+    if "cli" in path.parts:
         aliases = set()
     return {name for name in classes | aliases if name[0].isupper()}
 

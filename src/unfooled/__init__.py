@@ -37,37 +37,42 @@ if TYPE_CHECKING:
     from unfooled.certificates.sampling import Reading, Sampling
     from unfooled.data.inputs import Inputs
     from unfooled.predictors import Classifier
-    from unfooled.records.attack_report import AttackReport
-    from unfooled.records.certificate_report import CertificateReport
-    from unfooled.records.documents import BenchmarkReport, RepresentReport, SweepReport, WrittenReport
-    from unfooled.records.evaluation_report import EvaluationReport
     from unfooled.records.prediction import Prediction
-    from unfooled.records.predictions import Predictions
-    from unfooled.records.repeat_report import RepeatReport
-    from unfooled.records.verify_report import VerifyReport
+    from unfooled.records.results.attack_report import AttackReport
+    from unfooled.records.results.certificate_report import CertificateReport
+    from unfooled.records.results.documents import (
+        BenchmarkReport,
+        RepresentReport,
+        SweepReport,
+        WrittenReport,
+    )
+    from unfooled.records.results.evaluation_report import EvaluationReport
+    from unfooled.records.results.predictions import Predictions
+    from unfooled.records.results.repeat_report import RepeatReport
+    from unfooled.records.results.verify_report import VerifyReport
     from unfooled.storage.result_sets import SetName
 
 # Loaded at first use, so that `import unfooled` and `unfooled --help` do not wait for PyTorch.
 _LAZY = {
-    "AttackReport": "unfooled.records.attack_report",
-    "BenchmarkReport": "unfooled.records.documents",
-    "CertificateReport": "unfooled.records.certificate_report",
+    "AttackReport": "unfooled.records.results.attack_report",
+    "BenchmarkReport": "unfooled.records.results.documents",
+    "CertificateReport": "unfooled.records.results.certificate_report",
     "Classifier": "unfooled.predictors",
-    "EvaluationReport": "unfooled.records.evaluation_report",
+    "EvaluationReport": "unfooled.records.results.evaluation_report",
     "Inputs": "unfooled.data.inputs",
     "Limits": "unfooled.attacks.limits",
     "Prediction": "unfooled.records.prediction",
-    "Predictions": "unfooled.records.predictions",
+    "Predictions": "unfooled.records.results.predictions",
     "Reading": "unfooled.certificates.sampling",
-    "RepeatReport": "unfooled.records.repeat_report",
-    "RepresentReport": "unfooled.records.documents",
+    "RepeatReport": "unfooled.records.results.repeat_report",
+    "RepresentReport": "unfooled.records.results.documents",
     "Sampling": "unfooled.certificates.sampling",
     "Smoothed": "unfooled.api.smoothed",
     "SetName": "unfooled.storage.result_sets",
-    "SweepReport": "unfooled.records.documents",
+    "SweepReport": "unfooled.records.results.documents",
     "Tools": "unfooled.attacks.tools",
-    "VerifyReport": "unfooled.records.verify_report",
-    "WrittenReport": "unfooled.records.documents",
+    "VerifyReport": "unfooled.records.results.verify_report",
+    "WrittenReport": "unfooled.records.results.documents",
     "as_victim": "unfooled.attacks.victims",
     "attack": "unfooled.api.attack",
     "benchmark": "unfooled.benchmarks.run",

@@ -2,7 +2,7 @@
 
 A field carries its type and, as metadata, its help text and range. From that come the instance built of names
 and values (``--set sigma=0.3``, YAML, plan files, ``unfooled.json``), the options of the commands
-(``unfooled/cli/declared.py``) and the tables of the documentation (``docs/tables.py``). Documents that are
+(``cli/options/declared.py``) and the tables of the documentation (``docs/tables.py``). Documents that are
 read back from disk are checked by their types in the same way (:func:`checked`).
 """
 

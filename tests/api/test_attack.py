@@ -19,17 +19,17 @@ import pytest
 from tiny_attacks import LABELS, Fill, NoisyVictim, Peek, Stubborn, Swap, scores, write_examples
 from tiny_runs import write_inputs
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import Progress, read_attack
-from unfooled.api.load_inputs import load_inputs
+from unfooled.api.inputs.load_inputs import load_inputs
+from unfooled.api.jobs.attack_job import Progress, read_attack
 from unfooled.api.target import open_target
 from unfooled.attacks import Answer, Asked, Limits
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim, as_victim
 from unfooled.data.inputs import Inputs, LabelledInputs, Reader
 from unfooled.errors import DataError, UsageError, UserError
-from unfooled.records.attack_report import AttackReport
-from unfooled.records.attack_summary import cut_short
 from unfooled.records.outcome import Outcome
+from unfooled.records.results.attack_report import AttackReport
+from unfooled.records.summaries.attack_summary import cut_short
 from unfooled.storage.result_sets import SetName
 
 PLAIN: dict[str, Any] = {"recipe": Swap(), "tools": Tools(validity=False)}

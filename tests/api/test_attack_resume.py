@@ -17,7 +17,7 @@ from journals import stored
 from tiny_attacks import write_examples
 from tiny_runs import GOOD
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import TABLE, read_attack
+from unfooled.api.jobs.attack_job import TABLE, read_attack
 from unfooled.attacks.tools import Tools
 from unfooled.data.inputs import Inputs
 from unfooled.records.outcome import Outcome

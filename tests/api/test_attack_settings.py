@@ -18,7 +18,7 @@ from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import FunctionVictim
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
-from unfooled.records.attack_report import AttackReport
+from unfooled.records.results.attack_report import AttackReport
 from unfooled.settings import setting
 
 

@@ -14,7 +14,7 @@ from scipy.stats import norm
 import unfooled
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.api.certify_job import CertifyProgress, read_certificates
+from unfooled.api.jobs.certify_job import CertifyProgress, read_certificates
 from unfooled.api.load import load, save
 from unfooled.certificates import certifier
 from unfooled.certificates.distances import distances

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import unfooled as uf
 from tiny_models import TEXTS, tiny_classifier
-from unfooled.api.certify_job import read_certificates
+from unfooled.api.jobs.certify_job import read_certificates
 from unfooled.certificates import certifier
 from unfooled.certificates.certifier import Certifier
 from unfooled.certificates.sampling import Reading, Sampling

@@ -13,13 +13,13 @@ import pytest
 import unfooled as uf
 from commands import unfooled
 from journals import timeless
-from unfooled.api.attack_job import TABLE, read_attack
+from unfooled.api.jobs.attack_job import TABLE, read_attack
 from unfooled.attacks.image.image_story import run_image_attacks
 from unfooled.attacks.victims.image_victim import ImageVictim
 from unfooled.certificates.sampling import Sampling
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
-from unfooled.records.attack_report import AttackReport
+from unfooled.records.results.attack_report import AttackReport
 
 pytest.importorskip("sklearn")
 TRAIN: dict[str, Any] = {
@@ -125,7 +125,7 @@ def test_interrupted_attack_goes_on_to_the_same_results(
                 raise KeyboardInterrupt
             yield outcome
 
-    monkeypatch.setattr("unfooled.api.image_attack.run_image_attacks", stopped)
+    monkeypatch.setattr("unfooled.api.jobs.image_attack.run_image_attacks", stopped)
     with pytest.raises(KeyboardInterrupt):
         uf.attack(runs["noise-augment"], **given, out=tmp_path / "part", in_flight=2)
     assert not read_attack(tmp_path / "part").about["complete"] and len(records(tmp_path / "part")) == 7

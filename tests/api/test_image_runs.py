@@ -16,7 +16,7 @@ import unfooled as uf
 from child_processes import start
 from commands import unfooled
 from journals import timeless
-from unfooled.api.certify_job import TABLE
+from unfooled.api.jobs.certify_job import TABLE
 from unfooled.api.self_checks import CHECKS
 from unfooled.api.verify import verify
 from unfooled.certificates.sampling import Sampling

@@ -243,7 +243,7 @@ def test_distractors_are_made_here_and_verified_for_a_predictor_that_draws_noise
         lambda word, pos: ["actor"] if word in ("film", "movie", "story", "people", "man") else [],
         lambda word: [],
     )
-    monkeypatch.setattr("unfooled.api.generated_questions.own_lexicon", lambda: lexicon)
+    monkeypatch.setattr("unfooled.api.inputs.generated_questions.own_lexicon", lambda: lexicon)
     noisy = {"name": "vote", "votes": 3, "sigma": 0.5, "noise_layers": [0], "masking": "none"}
     report = uf.evaluate(
         run,

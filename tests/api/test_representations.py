@@ -16,8 +16,8 @@ from run_folders import write_records
 from tiny_attacks import Stubborn, Swap
 from tiny_models import CONFIGS, tiny_model
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import REPORT as ATTACK
-from unfooled.api.attack_job import TABLE
+from unfooled.api.jobs.attack_job import REPORT as ATTACK
+from unfooled.api.jobs.attack_job import TABLE
 from unfooled.api.load import load, save, wrap
 from unfooled.api.represent import REPORT, represent
 from unfooled.attacks.tools import Tools
@@ -25,8 +25,8 @@ from unfooled.cli.commands import app
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_json
-from unfooled.records.attack_summary import attack_summary
 from unfooled.records.outcome import Outcome
+from unfooled.records.summaries.attack_summary import attack_summary
 
 LABELS = ("down", "up")
 TEXTS = ("a gorgeous , witty film", "dull", "the story is very long and the ending was not good")

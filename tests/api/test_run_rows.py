@@ -17,7 +17,7 @@ from commands import unfooled
 from tiny_attacks import Fill, Swap
 from tiny_runs import write_inputs
 from unfooled import data
-from unfooled.api.load_inputs import load_inputs, training_texts
+from unfooled.api.inputs.load_inputs import load_inputs, training_texts
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 

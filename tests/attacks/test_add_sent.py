@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from unfooled.api.generated_questions import with_copies
+from unfooled.api.inputs.generated_questions import with_copies
 from unfooled.attacks.questions.add_sent import QuestionLexicon, distractors
 from unfooled.attacks.questions.declaratives import statement
 from unfooled.attacks.questions.fake_answers import FAKES, fake_answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unfooled.benchmarks.result_tables import _certificate
 from unfooled.records.certificate import Certificate
-from unfooled.records.certificate_summary import certificate_summary
+from unfooled.records.summaries.certificate_summary import certificate_summary
 
 
 def test_shares_stand_beside_the_inputs_that_were_answered() -> None:

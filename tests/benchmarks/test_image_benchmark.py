@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from unfooled.benchmarks.run import benchmark
-from unfooled.cli.benchmark_tables import attack_table, certificate_table
+from unfooled.cli.show.benchmark_tables import attack_table, certificate_table
 
 pytest.importorskip("sklearn")
 PLAN: dict[str, Any] = {

@@ -13,15 +13,15 @@ from typing import get_args
 
 import pytest
 from rich.console import Console
+from unfooled.cli.options.common_options.attack_options import RecipeSettings
 
 from commands import command, unfooled
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
-from unfooled.api.attack_job import Progress, read_attack
+from unfooled.api.jobs.attack_job import Progress, read_attack
 from unfooled.attacks import IMAGE_RECIPES, RECIPES
-from unfooled.cli import attack_show
-from unfooled.cli.attack_options import RecipeSettings
-from unfooled.cli.attack_progress import attack_progress
+from unfooled.cli.show import attack_show
+from unfooled.cli.show.attack_progress import attack_progress
 from unfooled.data import Task
 from unfooled.data.named import TASKS
 from unfooled.data.rows import Rows, Splits
@@ -233,7 +233,7 @@ def test_inputs_that_are_all_refused_are_a_failure(folder: Path, monkeypatch: py
 def test_password_in_an_address_or_header_is_not_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from unfooled.cli.victim_options import command_without_secrets
+    from unfooled.cli.options.victim_options import command_without_secrets
 
     address = "https://me:secret@example.org/x?key=secret"
     for option in ("headers={Auth: secret}", " headers ={Auth:\n secret}", 'extra={"api_key": "secret"}'):
@@ -364,7 +364,7 @@ def test_progress_shows_rate_time_left_and_the_success_rate_so_far(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("unfooled.cli.attack_progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("unfooled.cli.show.attack_progress.time.monotonic", lambda: clock[0])
     with attack_progress("swap") as update:
         update(Progress(5, 10, None))  # from the journal
         clock[0] = 100.0

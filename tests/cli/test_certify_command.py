@@ -73,7 +73,7 @@ def test_json_holds_every_certificate(
 def test_a_shown_radius_is_never_larger_than_the_certified_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from unfooled.cli.certify_show import _curve, show_certificate
+    from unfooled.cli.show.certify_show import _curve, show_certificate
     from unfooled.records.certificate import Certificate
 
     for radius, shown in ((0.95396, "0.9539"), (0.99999, "0.9999"), (2.0, "2"), (0.12345, "0.1234")):
@@ -86,7 +86,7 @@ def test_a_shown_radius_is_never_larger_than_the_certified_one(
 
 
 def test_a_negation_that_may_be_deleted_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    from unfooled.cli.certify_show import show_certificate
+    from unfooled.cli.show.certify_show import show_certificate
     from unfooled.records.certificate import Certificate
 
     facts = {"label": "up", "radius": 1.0, "unit": "edits", "texts": ("not bad, never dull",)}

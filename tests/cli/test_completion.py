@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from unfooled.cli import completion
 from unfooled.cli.commands import app
+from unfooled.cli.options import completion
 
 
 def offered(*words: str) -> list[str]:

@@ -13,7 +13,7 @@ from unfooled.attacks import Limits
 from unfooled.attacks.tools import Tools
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.cli.commands import app as unfooled
-from unfooled.cli.declared import Options, takes
+from unfooled.cli.options.declared import Options, takes
 from unfooled.settings import setting
 from unfooled.storage.config import TrainConfig
 

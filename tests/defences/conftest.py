@@ -6,7 +6,7 @@ import pytest
 
 from tiny_models import TEXTS, tiny_classifier
 from tiny_training import ANTONYMS, LABELS
-from unfooled.defences import bat_copies
+from unfooled.defences.parts import bat_copies
 from unfooled.models import Batch, TextModel
 
 

@@ -16,7 +16,7 @@ from unfooled.attacks import RECIPES, Example, Limits, make_recipe, run_attacks
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.defences import Training, TrainingData, make_defence
 from unfooled.defences.a2t_training import A2TSession, A2TTraining
-from unfooled.defences.adversarial import attack_counts, counts_in_words
+from unfooled.defences.parts.adversarial import attack_counts, counts_in_words
 from unfooled.errors import UsageError, UserError
 from unfooled.lexicon.tagger import Tag
 from unfooled.models import TextModel

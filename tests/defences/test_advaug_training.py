@@ -13,8 +13,8 @@ import unfooled as uf
 from tiny_models import balanced, tiny_classifier
 from tiny_runs import write_inputs
 from tiny_training import TASK
-from unfooled.api import prepare_training
-from unfooled.api.attack_job import read_attack
+from unfooled.api.jobs import prepare_training
+from unfooled.api.jobs.attack_job import read_attack
 from unfooled.api.read_evidence import read_report_data
 from unfooled.attacks import RECIPES
 from unfooled.benchmarks.sweep import sweep

@@ -92,7 +92,7 @@ def test_advaug_repeats_neither_the_plain_model_nor_finished_attacks(folder: Pat
 
 
 def test_advaug_trains_on_the_data_and_exactly_the_successes_with_their_labels(folder: Path) -> None:
-    from unfooled.api.attack_job import read_attack
+    from unfooled.api.jobs.attack_job import read_attack
 
     trained, run = log(folder, "advaug", "undisturbed"), folder / "advaug-undisturbed"
     outcomes = read_attack(run / "preparation" / "advaug" / "attack").outcomes

@@ -20,7 +20,7 @@ from toy_defence import Toy
 from unfooled.data import TaskData
 from unfooled.data.task import Task
 from unfooled.defences import DEFENCES, Pass, Session, Step, TrainingExample, check_data, make_defence
-from unfooled.defences.bat_copies import Copies, changing_labels
+from unfooled.defences.parts.bat_copies import Copies, changing_labels
 from unfooled.errors import UsageError, UserError
 from unfooled.models import Batch, TextModel
 from unfooled.words.word import WORD

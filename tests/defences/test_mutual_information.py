@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from unfooled.defences.mutual_information import Critic, across_batch, spread, within_input
+from unfooled.defences.parts.mutual_information import Critic, across_batch, spread, within_input
 
 Estimate = Callable[[Critic, Tensor, Tensor], Tensor]
 ROWS, TOKENS, WIDTH = 48, 6, 4

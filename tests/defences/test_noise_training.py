@@ -15,7 +15,7 @@ from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, LABELS, loss_of
 from unfooled import assets
 from unfooled.defences import CertifiedRsmi, NoiseAugment, Stability, Standard, Step, make_defence
-from unfooled.defences.scale import default_sigma
+from unfooled.defences.parts.scale import default_sigma
 from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, TextModel
 from unfooled.predictors import Vote

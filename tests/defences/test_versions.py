@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, LABELS, begin
 from unfooled.defences import make_defence
-from unfooled.defences.versions import Versions
+from unfooled.defences.parts.versions import Versions
 from unfooled.errors import UsageError
 
 DEFENCES = ("random-delete", "random-mask")

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from tiny_models import FAMILIES, TEXTS, tiny_classifier
 from tiny_training import FULL, begin
 from unfooled.defences import DEFENCES, Session, make_defence
-from unfooled.defences import virtual as virtual_adversary
+from unfooled.defences.parts import virtual as virtual_adversary
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TensorModel, TextModel
 

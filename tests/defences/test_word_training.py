@@ -15,7 +15,7 @@ import torch
 from tiny_models import TEXTS, t5_tokenizer, tiny_classifier, tiny_model
 from tiny_training import begin, data_of, loss_of, with_copies
 from unfooled.defences import RandomMask, Safer, Step, TrainingExample, make_defence
-from unfooled.defences.versions import Versions
+from unfooled.defences.parts.versions import Versions
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
 from unfooled.predictors import RandomWordMask, SynonymVote

@@ -13,8 +13,8 @@ import yaml
 from mutations import damaged_bytes, damaged_json, damaged_value, odd
 
 from run_folders import write_everything
-from unfooled.api.attack_job import read_attack
-from unfooled.api.certify_job import read_certificates
+from unfooled.api.jobs.attack_job import read_attack
+from unfooled.api.jobs.certify_job import read_certificates
 from unfooled.api.read_evidence import read_report_data
 from unfooled.benchmarks.plan_file import read_plan
 from unfooled.benchmarks.state import _read as read_state

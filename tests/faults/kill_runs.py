@@ -62,14 +62,14 @@ def trained(folder: Path) -> dict[str, Any]:
 
 
 def attacked(folder: Path) -> dict[str, Any]:
-    from unfooled.api.attack_job import read_attack
+    from unfooled.api.jobs.attack_job import read_attack
 
     report = read_attack(folder)
     return {"summary": summary(report.summary), "rows": [timeless(one.to_dict()) for one in report.outcomes]}
 
 
 def certified(folder: Path) -> dict[str, Any]:
-    from unfooled.api.certify_job import read_certificates
+    from unfooled.api.jobs.certify_job import read_certificates
 
     report = read_certificates(folder)
     return {"summary": summary(report.summary), "rows": [timeless(one.to_dict()) for one in report]}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unfooled.records.attack_summary import STATUSES, attack_summary, untried
 from unfooled.records.outcome import Outcome
+from unfooled.records.summaries.attack_summary import STATUSES, attack_summary, untried
 from unfooled.statistics.intervals import wilson
 from unfooled.words.document import Change
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unfooled.records.certificate import Certificate
-from unfooled.records.certificate_summary import certificate_summary
+from unfooled.records.summaries.certificate_summary import certificate_summary
 from unfooled.statistics.intervals import wilson
 
 

@@ -12,8 +12,8 @@ import unfooled as uf
 from tiny_attacks import LABELS, Swap, scores
 from tiny_models import tiny_classifier
 from unfooled.predictors import Classifier, Vote
-from unfooled.records.documents import BenchmarkReport, RepresentReport, SweepReport, WrittenReport
-from unfooled.records.result import Result
+from unfooled.records.results.documents import BenchmarkReport, RepresentReport, SweepReport, WrittenReport
+from unfooled.records.results.result import Result
 from unfooled.statistics.drift import drift
 from unfooled.statistics.spread import spread
 

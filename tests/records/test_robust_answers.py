@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unfooled.records.robust_answers import AnsweredQuestion, robust_answers, robust_metrics
+from unfooled.records.summaries.robust_answers import AnsweredQuestion, robust_answers, robust_metrics
 
 
 def answered(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unfooled.records.metric import METRICS
-from unfooled.records.squad_score import exact_match, f1, normalised
+from unfooled.records.summaries.squad_score import exact_match, f1, normalised
 
 
 @pytest.mark.parametrize(

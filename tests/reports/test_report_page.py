@@ -261,6 +261,6 @@ def test_durations_read_naturally(seconds: float, words: str) -> None:
 
 
 def test_page_needs_no_model_library() -> None:
-    code = "import sys, unfooled.reports, unfooled.records.trained_run; print('torch' in sys.modules)"
+    code = "import sys, unfooled.reports, unfooled.records.results.trained_run; print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unfooled.cli.options import kept_in
+from unfooled.cli.options.common_options import kept_in
 from unfooled.errors import UsageError, UserError
 from unfooled.storage.questions import QUESTION, Question, digests, numbers, read_question
 from unfooled.storage.result_sets import SetName, choose_set, set_aside

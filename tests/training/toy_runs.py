@@ -26,7 +26,7 @@ import unfooled as uf
 from tiny_attacks import Swap
 from tiny_training import ANTONYMS
 from unfooled.attacks import RECIPES
-from unfooled.defences import bat_copies
+from unfooled.defences.parts import bat_copies
 from unfooled.training.trainer import SessionTrainer
 
 

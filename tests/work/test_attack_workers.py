@@ -17,7 +17,7 @@ from journals import timeless
 from tiny_attacks import Swap, write_examples
 from tiny_models import tiny_classifier
 from unfooled.api.attack import attack
-from unfooled.api.attack_job import TABLE, read_attack
+from unfooled.api.jobs.attack_job import TABLE, read_attack
 from unfooled.api.load import load, save
 from unfooled.attacks import Limits
 from unfooled.attacks.tools import Tools

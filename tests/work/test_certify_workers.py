@@ -11,7 +11,7 @@ import pytest
 from journals import timeless
 from tiny_models import TEXTS, tiny_classifier
 from unfooled.api.certify import certify
-from unfooled.api.certify_job import TABLE
+from unfooled.api.jobs.certify_job import TABLE
 from unfooled.api.load import save
 from unfooled.certificates.sampling import Reading, Sampling
 from unfooled.data.inputs import Inputs
@@ -81,7 +81,7 @@ def test_ray_leaves_the_rows_of_this_process(
 def test_groups_of_inputs_change_no_certificate(
     run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unfooled.api.certify_job.GROUP", 5)
+    monkeypatch.setattr("unfooled.api.jobs.certify_job.GROUP", 5)
     assert certified(run, tmp_path) == expected
 
 

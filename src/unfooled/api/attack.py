@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.attack_job import (
+from unfooled.api.jobs.attack_job import (
     REPORT,
     TABLE,
     AttackChoices,
@@ -30,8 +30,8 @@ from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError
 from unfooled.parsing import quoted
-from unfooled.records.attack_report import AttackReport
 from unfooled.records.outcome import Outcome
+from unfooled.records.results.attack_report import AttackReport
 from unfooled.settings import MOST_AT_ONCE, build, check_seed, check_whole
 from unfooled.storage.journal import open_journal
 from unfooled.storage.kept import Kept
@@ -149,10 +149,10 @@ def _prepared(
 ) -> PreparedAttack:
     """The attack on texts or on images, as the victim reads; a recipe for the other kind is refused."""
     if reads_images(target):
-        from unfooled.api.image_attack import prepare_images
+        from unfooled.api.jobs.image_attack import prepare_images
 
         return prepare_images(target, for_images(recipe or any_recipe(DEFAULTS["image"])), inputs, choices)
-    from unfooled.api.text_attack import prepare_texts
+    from unfooled.api.jobs.text_attack import prepare_texts
 
     return prepare_texts(target, for_texts(recipe or any_recipe(DEFAULTS["text"])), inputs, choices)
 

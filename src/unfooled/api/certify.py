@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.certify_inputs import given_items, labelled_items
-from unfooled.api.certify_job import (
+from unfooled.api.inputs.certify_inputs import given_items, labelled_items
+from unfooled.api.inputs.image_inputs import image_items, known_images
+from unfooled.api.inputs.load_inputs import count_training_rows
+from unfooled.api.jobs.certify_job import (
     REPORT,
     TABLE,
     CertifierOpening,
@@ -25,9 +27,7 @@ from unfooled.api.certify_job import (
     certify_job,
     secret_seed,
 )
-from unfooled.api.earlier_draws import EarlierDraws
-from unfooled.api.image_inputs import image_items, known_images
-from unfooled.api.load_inputs import count_training_rows
+from unfooled.api.jobs.earlier_draws import EarlierDraws
 from unfooled.api.target import Target, open_classifier, open_target, travelling_classifier
 from unfooled.api.tensor_classifier import PYTHON, model_name, tensor_classifier
 from unfooled.certificates.certifier import IN_FLIGHT, Certifier
@@ -38,7 +38,7 @@ from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.defences import deployed_for, threats_of, training_for, trains_for
 from unfooled.errors import UsageError
 from unfooled.records.certificate import Certificate
-from unfooled.records.certificate_report import CertificateReport
+from unfooled.records.results.certificate_report import CertificateReport
 from unfooled.settings import LARGEST_SECRET_SEED, build, check_seed, check_whole
 from unfooled.storage.journal import fingerprint, open_journal
 from unfooled.storage.kept import Kept

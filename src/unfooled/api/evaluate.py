@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.generated_questions import GENERATORS, with_copies
+from unfooled.api.inputs.generated_questions import GENERATORS, with_copies
 from unfooled.api.target import open_classifier
 from unfooled.data.fingerprints import RowFingerprints
 from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, originals_of, read_questions
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject, writable, write_json, write_text
 from unfooled.models import Unreadable, as_questions
-from unfooled.records.answer_scores import answer_metrics
-from unfooled.records.evaluation_report import KEPT_EXAMPLES, EvaluationReport
-from unfooled.records.robust_answers import AnsweredQuestion, RobustAnswer, robust_answers, robust_metrics
+from unfooled.records.results.evaluation_report import KEPT_EXAMPLES, EvaluationReport
 from unfooled.records.row_check import RowCheck
+from unfooled.records.summaries.answer_scores import answer_metrics
+from unfooled.records.summaries.robust_answers import (
+    AnsweredQuestion,
+    RobustAnswer,
+    robust_answers,
+    robust_metrics,
+)
 from unfooled.settings import MOST_VOTES, check_seed, check_whole, choose
 from unfooled.storage.journal import fingerprint
 from unfooled.training.data import load_question_task

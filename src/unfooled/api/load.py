@@ -37,7 +37,7 @@ from unfooled.models import (
     save_image_model,
 )
 from unfooled.predictors import Classifier, make_predictor
-from unfooled.records.run_shapes import MarkerFormat, MarkerShape
+from unfooled.records.shapes.run_shapes import MarkerFormat, MarkerShape
 from unfooled.settings import check_whole
 from unfooled.storage.replacement import previous
 

@@ -10,7 +10,7 @@ from unfooled.api.arguments import checks_arguments
 from unfooled.api.target import open_classifier
 from unfooled.errors import UsageError
 from unfooled.parsing import quoted
-from unfooled.records.predictions import Predictions
+from unfooled.records.results.predictions import Predictions
 from unfooled.settings import MOST_DRAWS, check_whole
 
 if TYPE_CHECKING:

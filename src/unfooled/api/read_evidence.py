@@ -16,7 +16,6 @@ from unfooled.api.same_model import check_weights, of_another_model
 from unfooled.errors import UsageError, UserError
 from unfooled.files import MEASURE_AGAIN, JsonMapping, in_shape, read_json, read_yaml
 from unfooled.hub.fingerprint import weights_of_folder
-from unfooled.records.benchmark_shapes import BenchmarkShape, PlanShape
 from unfooled.records.evidence import (
     Attack,
     Benchmark,
@@ -28,8 +27,9 @@ from unfooled.records.evidence import (
 )
 from unfooled.records.input_kind import NOUN
 from unfooled.records.picture import Picture
-from unfooled.records.result_shapes import EvaluationShape, RepeatShape, StatesShape
-from unfooled.records.trained_run import Run
+from unfooled.records.results.trained_run import Run
+from unfooled.records.shapes.benchmark_shapes import BenchmarkShape, PlanShape
+from unfooled.records.shapes.result_shapes import EvaluationShape, RepeatShape, StatesShape
 from unfooled.storage.run_files import read_run
 from unfooled.storage.textattack_csv import read_textattack_csv
 
@@ -169,7 +169,7 @@ def _at_path(models: Sequence[ModelEvidence], folder: Path) -> int | None:
 
 
 def _attack(folder: Path, predictor: Any = None) -> Attack:
-    from unfooled.api.attack_job import read_attack
+    from unfooled.api.jobs.attack_job import read_attack
 
     report = read_attack(folder)
     about = report.about
@@ -185,7 +185,7 @@ def _attack(folder: Path, predictor: Any = None) -> Attack:
 
 
 def _certified(folder: Path) -> Certified:
-    from unfooled.api.certify_job import read_certificates
+    from unfooled.api.jobs.certify_job import read_certificates
     from unfooled.certificates.threats import find_threat
 
     report = read_certificates(folder)

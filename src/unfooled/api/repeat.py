@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.load_inputs import load_inputs
+from unfooled.api.inputs.load_inputs import load_inputs
 from unfooled.api.target import Opens, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UserError
-from unfooled.records.repeat_report import RepeatReport
-from unfooled.records.result import reuse
+from unfooled.records.results.repeat_report import RepeatReport
+from unfooled.records.results.result import reuse
 from unfooled.settings import check_seed, check_whole, checked
 from unfooled.statistics.spread import ABSTAINED, repeat_statistics
 from unfooled.storage.journal import JOURNAL_REMEDY, fingerprint, open_journal

@@ -16,7 +16,7 @@ from unfooled.api.arguments import checks_arguments
 from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
 from unfooled.files import check_path, write_text
-from unfooled.records.documents import WrittenReport
+from unfooled.records.results.documents import WrittenReport
 from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
 from unfooled.settings import choose
 

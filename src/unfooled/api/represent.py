@@ -18,11 +18,11 @@ import numpy as np
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.attack_job import REPORT as ATTACK
-from unfooled.api.attack_job import read_attack
+from unfooled.api.jobs.attack_job import REPORT as ATTACK
+from unfooled.api.jobs.attack_job import read_attack
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject
-from unfooled.records.documents import RepresentReport
+from unfooled.records.results.documents import RepresentReport
 from unfooled.settings import check_whole
 from unfooled.statistics.drift import Array, drift, fit_plane
 from unfooled.storage.provenance import command, versions

@@ -12,7 +12,7 @@ from pathlib import Path
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, writable
-from unfooled.records.trained_run import Run
+from unfooled.records.results.trained_run import Run
 
 WEIGHTS = "*.safetensors"
 

@@ -19,7 +19,7 @@ from unfooled.files import JsonObject, json_text, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN, INDEX
 from unfooled.models import ImageModel, as_text
 from unfooled.predictors import Classifier
-from unfooled.records.predictions import Predictions
+from unfooled.records.results.predictions import Predictions
 from unfooled.storage.provenance import versions
 from unfooled.training.run_rows import ROWS, TEST
 

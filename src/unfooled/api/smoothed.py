@@ -26,7 +26,7 @@ from unfooled.predictors import Classifier
 from unfooled.predictors.override import PredictorChoice, named_settings
 from unfooled.predictors.registry import make_predictor
 from unfooled.predictors.smoothing import RandomWordDelete, RandomWordMask, SmoothedVote, SynonymVote
-from unfooled.records.predictions import Predictions
+from unfooled.records.results.predictions import Predictions
 
 if TYPE_CHECKING:
     from unfooled.predictors.predictor import Predictor

@@ -19,14 +19,14 @@ import yaml
 from torch import nn
 
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.load import MARKER, METRICS, load, save
-from unfooled.api.pictures import PICTURES, kept, mask_pictures
-from unfooled.api.prepare_training import (
+from unfooled.api.jobs.prepare_training import (
     PREPARATION,
     check_preparation,
     prepare_training,
     remove_scaffolding,
 )
+from unfooled.api.load import MARKER, METRICS, load, save
+from unfooled.api.pictures import PICTURES, kept, mask_pictures
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml, writable, write_json, write_text
 from unfooled.models import own_name

@@ -15,7 +15,7 @@ from unfooled.files import JsonObject, read_json, writable
 from unfooled.hub.safetensors_files import COPY_AGAIN
 from unfooled.models import OF_TEXTS
 from unfooled.predictors import Classifier
-from unfooled.records.verify_report import Check, VerifyReport
+from unfooled.records.results.verify_report import Check, VerifyReport
 
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""

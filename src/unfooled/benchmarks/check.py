@@ -89,7 +89,7 @@ def _try(cell: Cell, classifier: Classifier) -> None:
 
     opened = with_predictor(classifier, cell.predictor)
     if isinstance(cell.part, AttackPlan):
-        from unfooled.api.text_attack import check_meaning_decides
+        from unfooled.api.jobs.text_attack import check_meaning_decides
         from unfooled.attacks import any_recipe
         from unfooled.attacks.registry import for_images, for_texts
 

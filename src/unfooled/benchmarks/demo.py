@@ -18,8 +18,8 @@ from unfooled.benchmarks.run import Watch, benchmark
 from unfooled.benchmarks.sweep import OnCell
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, write_text
-from unfooled.records.benchmark_shapes import CellMetrics
-from unfooled.records.result_shapes import AttackShape, CertificatesShape
+from unfooled.records.shapes.benchmark_shapes import CellMetrics
+from unfooled.records.shapes.result_shapes import AttackShape, CertificatesShape
 
 ASSETS = ("minilm", "movie-reviews", "wordnet", "tagger")
 TEST_TEXTS = 6

@@ -15,9 +15,9 @@ from unfooled.benchmarks.grid import shown
 from unfooled.benchmarks.plan import Published
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json
-from unfooled.records.benchmark_shapes import CellMetrics
 from unfooled.records.metric import clean_score
-from unfooled.records.result_shapes import AttackShape, CertificatesShape, RepeatShape
+from unfooled.records.shapes.benchmark_shapes import CellMetrics
+from unfooled.records.shapes.result_shapes import AttackShape, CertificatesShape, RepeatShape
 from unfooled.reports.certified import certified_at
 from unfooled.statistics.spread import spread
 from unfooled.untrusted import csv_text
@@ -97,7 +97,7 @@ def _beside(cells: Sequence[Cell], published: Published | None) -> list[JsonObje
 
     A bound that was not computed here is left out: then ours is that of the certificate.
     """
-    from unfooled.api.certify_job import read_certificates
+    from unfooled.api.jobs.certify_job import read_certificates
 
     figures = [
         one

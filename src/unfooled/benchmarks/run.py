@@ -22,7 +22,7 @@ from unfooled.benchmarks.plan_file import read_plan
 from unfooled.benchmarks.state import State
 from unfooled.errors import UsageError, UserError
 from unfooled.files import write_text
-from unfooled.records.documents import BenchmarkReport
+from unfooled.records.results.documents import BenchmarkReport
 from unfooled.storage.locks import alone
 from unfooled.storage.provenance import command
 from unfooled.storage.result_sets import set_aside

@@ -15,7 +15,7 @@ from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import Plan
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, read_yaml, write_json
-from unfooled.records.benchmark_shapes import StateShape
+from unfooled.records.shapes.benchmark_shapes import StateShape
 from unfooled.storage.config import conditions_of
 from unfooled.storage.questions import differences
 

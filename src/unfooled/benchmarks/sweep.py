@@ -21,7 +21,7 @@ from unfooled.benchmarks.result_tables import rank, ranking_csv
 from unfooled.benchmarks.run import benchmark
 from unfooled.errors import UsageError
 from unfooled.files import write_json, write_text
-from unfooled.records.documents import SweepReport
+from unfooled.records.results.documents import SweepReport
 from unfooled.settings import check_names
 from unfooled.storage.config import TrainConfig
 

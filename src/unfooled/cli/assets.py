@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from unfooled.cli.completion import asset_names
 from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.options.completion import asset_names
 
 app = typer.Typer(
     help="The models, word vectors and datasets that unfooled uses: pinned, checked and cached.",

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from unfooled.attacks import Limits
 from unfooled.attacks.tools import Tools
-from unfooled.cli import attack_options as own
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, leave_if_refused, print_json, show_kept
-from unfooled.cli.declared import takes
-from unfooled.cli.estimates import show_estimates
-from unfooled.cli.victim_options import (
+from unfooled.cli.options import attack_options as own
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options.declared import takes
+from unfooled.cli.options.victim_options import (
     Labels,
     VictimSet,
     command_without_secrets,
     victim_folder,
     victim_options,
 )
+from unfooled.cli.show.estimates import show_estimates
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
 from unfooled.settings import MOST_AT_ONCE, check_seed, check_whole
@@ -65,8 +65,8 @@ def attack(
     Interrupted? Run the same command again: finished examples are kept. Leaves with code 1 if an input was
     refused or ended in an error; the others are attacked all the same.
     """
-    from unfooled.cli.attack_progress import attack_progress
-    from unfooled.cli.attack_show import list_recipes, show_changes, show_report, show_table
+    from unfooled.cli.show.attack_progress import attack_progress
+    from unfooled.cli.show.attack_show import list_recipes, show_changes, show_report, show_table
 
     if list_:
         return list_recipes(json_)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unfooled.cli import completion, options
 from unfooled.cli.console import JsonOption, command_line, err, print_json
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options import completion
 
 if TYPE_CHECKING:
-    from unfooled.records.documents import BenchmarkReport
+    from unfooled.records.results.documents import BenchmarkReport
 
 
 def benchmark(
@@ -49,7 +50,7 @@ def benchmark(
     Run the same command again after Ctrl-C or a failure: finished cells are kept, an interrupted one goes on
     where it was, a failed one is tried again. Leaves with code 1 if a cell failed.
     """
-    from unfooled.cli.benchmark_show import Announcer, list_presets, show_cells, show_result
+    from unfooled.cli.show.benchmark_show import Announcer, list_presets, show_cells, show_result
 
     if list_:
         return list_presets(json_)

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.certificates.sampling import Reading, Sampling
-from unfooled.cli import attack_options, options
-from unfooled.cli import certify_options as own
 from unfooled.cli.console import JsonOption, command_line, err, leave_if_refused, print_json, show_kept
-from unfooled.cli.declared import takes
-from unfooled.cli.estimates import show_estimates
-from unfooled.cli.victim_options import (
+from unfooled.cli.options import attack_options
+from unfooled.cli.options import certify_options as own
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options.declared import takes
+from unfooled.cli.options.victim_options import (
     Labels,
     VictimSet,
     command_without_secrets,
     victim_folder,
     victim_options,
 )
+from unfooled.cli.show.estimates import show_estimates
 from unfooled.data.inputs import Inputs
 from unfooled.data.tensors import read_tensors
 from unfooled.errors import UsageError
@@ -69,7 +70,7 @@ def certify(
     refused; the others are certified all the same.
     """
     from unfooled.api.certify import certify as run_certify
-    from unfooled.cli.certify_show import certify_progress, show_certificate, show_report
+    from unfooled.cli.show.certify_show import certify_progress, show_certificate, show_report
     from unfooled.storage.provenance import recorded_command
 
     check_whole("--show", show, at_least=0)

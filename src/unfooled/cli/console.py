@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from unfooled.files import JsonMapping
-from unfooled.records.result import reuse_text
+from unfooled.records.results.result import reuse_text
 from unfooled.settings import describe_settings
 from unfooled.untrusted import printable
 

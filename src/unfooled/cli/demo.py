@@ -29,7 +29,7 @@ def demo(
     Takes under ten minutes on two free cores. Interrupted? Run it again: finished parts are used as they are.
     """
     from unfooled.benchmarks.demo import demo as run
-    from unfooled.cli.benchmark_show import Announcer
+    from unfooled.cli.show.benchmark_show import Announcer
 
     announcer = Announcer()
     result = run(out_, quick=quick, on_cell=announcer.cell, watch=announcer.watch)

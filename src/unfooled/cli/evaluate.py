@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
+from unfooled.cli.options import common_options as options
 
 
 def evaluate(

@@ -51,8 +51,8 @@ def parse_sizes(text: str | None) -> tuple[float, ...]:
 
 def check_reach(target: Target, inputs: Inputs, name: str, settings: Mapping[str, object]) -> None:
     """Refuse a recipe that needs more of this victim, or of the user, than there is."""
+    from unfooled.api.jobs.text_attack import check_fits
     from unfooled.api.target import reads_images
-    from unfooled.api.text_attack import check_fits
     from unfooled.attacks import any_recipe, make_recipe
     from unfooled.attacks.registry import for_images
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import err, leave_if_refused, out, print_json
+from unfooled.cli.options import common_options as options
 from unfooled.errors import UsageError
 from unfooled.records.input_kind import things
 from unfooled.untrusted import printable

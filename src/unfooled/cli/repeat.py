@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, leave_if_refused, out, print_json, show_kept
-from unfooled.cli.declared import takes
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options.declared import takes
 from unfooled.data.inputs import Inputs
 from unfooled.files import JsonObject
 

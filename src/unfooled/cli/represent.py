@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, command_line, out, print_json, show_kept
+from unfooled.cli.options import common_options as options
 
 
 def represent(

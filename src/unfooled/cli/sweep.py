@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json
-from unfooled.cli.declared import Options, takes
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options.declared import Options, takes
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml
 from unfooled.storage.config import TrainConfig
@@ -52,7 +52,7 @@ def sweep(
     """
     from unfooled.benchmarks.grid import parse_grid
     from unfooled.benchmarks.sweep import sweep as run
-    from unfooled.cli.benchmark_show import Announcer
+    from unfooled.cli.show.benchmark_show import Announcer
     from unfooled.settings import parse_assignments
 
     values: dict[str, Any] = read_yaml(config) if config else {}
@@ -101,7 +101,7 @@ def _seeds(given: Any) -> list[int]:
 def _print_table(table: Mapping[str, Any], folder: Path, as_json: bool) -> None:
     if as_json:
         return print_json({"out": str(folder), **table})
-    from unfooled.cli.benchmark_show import show_ranking
+    from unfooled.cli.show.benchmark_show import show_ranking
 
     show_ranking(table["rows"], several=len(table["seeds"]) > 1)
     for run in (run for row in table["rows"] for run in row["runs"]):

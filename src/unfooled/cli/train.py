@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, err, out, print_json, print_settings
-from unfooled.cli.declared import takes
+from unfooled.cli.options import common_options as options
+from unfooled.cli.options.declared import takes
 from unfooled.errors import UsageError
 from unfooled.files import read_yaml
 from unfooled.records.metric import clean_score

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from unfooled.cli import options
 from unfooled.cli.console import JsonOption, out, print_json
+from unfooled.cli.options import common_options as options
 
 STYLES = {"passed": "green", "failed": "bold red", "not checked": "yellow"}
 
@@ -27,7 +27,7 @@ def verify(
     from rich.table import Table
 
     from unfooled.api.verify import verify as check
-    from unfooled.records.result import one_line
+    from unfooled.records.results.result import one_line
 
     found = check(run, device=device)
     if json_:

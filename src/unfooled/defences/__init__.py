@@ -18,8 +18,8 @@ from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.freelb import FreeLB
 from unfooled.defences.infobert import InfoBert
 from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.parts.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.pgd import Pgd
-from unfooled.defences.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.random_delete import RandomDelete
 from unfooled.defences.random_mask import RandomMask
 from unfooled.defences.rsmi import Rsmi

@@ -2,7 +2,7 @@
 
 The baseline «AdvAug» of Moon et al. 2023 (§3) and others: fine-tune, attack 10,000 training texts, append the
 successes with the labels of their originals, and train once more from the encoder. The attack is an ordinary
-one, with its journal in the run folder (:mod:`unfooled.defences.preparation`).
+one, with its journal in the run folder (:mod:`unfooled.defences.parts.preparation`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.defences.adversarial import AgainstRecipe, appended, counts_in_words
-from unfooled.defences.preparation import MadeExamples, Preparation
+from unfooled.defences.parts.adversarial import AgainstRecipe, appended, counts_in_words
+from unfooled.defences.parts.preparation import MadeExamples, Preparation
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.files import JsonObject
 from unfooled.models import Model, as_text

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from unfooled.defences.divergence import kl, symmetric_kl
+from unfooled.defences.parts.divergence import kl, symmetric_kl
+from unfooled.defences.parts.virtual import Virtual
 from unfooled.defences.session import Pass, Session, Step, Training
-from unfooled.defences.virtual import Virtual
 from unfooled.settings import setting
 
 SHARES = {"step_size": 0.0065, "init": 0.00065}

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 
-from unfooled.defences.scale import default_sigma, risen
+from unfooled.defences.parts.scale import default_sigma, risen
 from unfooled.defences.session import Losses, OwnRate, Session, Step, Training
 from unfooled.errors import UsageError
 from unfooled.files import JsonObject

@@ -27,14 +27,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.data import TaskData
-from unfooled.defences.bat_copies import (
+from unfooled.defences.parts.bat_copies import (
     Copies,
     MakeCopies,
     antonyms_in,
     changing_labels,
     words_with_antonyms,
 )
-from unfooled.defences.scale import risen
+from unfooled.defences.parts.scale import risen
 from unfooled.defences.session import Pass, Session, Step, Training, TrainingData
 from unfooled.errors import UserError
 from unfooled.models import Encoded, Model, as_text

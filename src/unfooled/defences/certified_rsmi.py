@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from unfooled.defences.base import evaluating
-from unfooled.defences.scale import default_sigma, risen
+from unfooled.defences.parts.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors import CertifiedMasked

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unfooled.defences.scale import fitted
+from unfooled.defences.parts.scale import fitted
 from unfooled.defences.session import Session, Step, Training
 from unfooled.models import Model
 from unfooled.models.ascent import Ascent, SameDraws, from_cube

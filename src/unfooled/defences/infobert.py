@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from unfooled.defences.base import evaluating
-from unfooled.defences.mutual_information import Critic, across_batch, spread, within_input
+from unfooled.defences.parts.mutual_information import Critic, across_batch, spread, within_input
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.errors import UsageError
 from unfooled.models import Batch, Model, as_text

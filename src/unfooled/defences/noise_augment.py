@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from unfooled.defences.scale import default_sigma, risen
+from unfooled.defences.parts.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import FreshNoise, Model, Noise
 from unfooled.models.noise import NoiseKind

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 from unfooled.attacks.image.ball import Norm
 from unfooled.defences.base import evaluating
-from unfooled.defences.scale import ball_sizes
+from unfooled.defences.parts.scale import ball_sizes
+from unfooled.defences.parts.virtual import MOST_ASCENTS
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.defences.trades import NORM_HELP, RADIUS_HELP, Trades
-from unfooled.defences.virtual import MOST_ASCENTS
 from unfooled.models import Model
 from unfooled.models.ascent import Ascent, climb, uniform
 from unfooled.predictors import Plain, Predictor

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import torch
 
-from unfooled.defences.scale import risen
+from unfooled.defences.parts.scale import risen
+from unfooled.defences.parts.versions import MOST_VERSIONS, Versions
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.defences.versions import MOST_VERSIONS, Versions
 from unfooled.models import Batch, Model, as_text
 from unfooled.predictors.smoothing import RandomWordDelete, WordAssembler
 from unfooled.settings import MOST_VOTES, setting

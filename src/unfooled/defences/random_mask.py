@@ -15,8 +15,8 @@ from typing import ClassVar
 
 import torch
 
+from unfooled.defences.parts.versions import Versions
 from unfooled.defences.session import Losses, Session, Step, Training
-from unfooled.defences.versions import Versions
 from unfooled.models import Batch, Encoded, Model, as_text
 from unfooled.predictors import RandomWordMask
 from unfooled.predictors.smoothing import WordAssembler

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from unfooled.defences.base import evaluating
-from unfooled.defences.scale import risen
+from unfooled.defences.parts.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.errors import UsageError
 from unfooled.models import Batch, FreshNoise, Model, Noise, Site, as_text

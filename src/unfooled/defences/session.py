@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unfooled.data.task import Task
-from unfooled.defences.preparation import MadeExamples
+from unfooled.defences.parts.preparation import MadeExamples
 from unfooled.files import JsonObject
 from unfooled.hub.schedules import Schedule
 from unfooled.models import EncodedInput, Forward, Model, mix

@@ -24,9 +24,9 @@ import torch
 from torch import Tensor
 
 from unfooled.defences.alum import SHARES
-from unfooled.defences.divergence import symmetric_kl
+from unfooled.defences.parts.divergence import symmetric_kl
+from unfooled.defences.parts.virtual import Virtual
 from unfooled.defences.session import Pass, Session, Step, Training, total
-from unfooled.defences.virtual import Virtual
 from unfooled.models import Model
 from unfooled.settings import setting
 

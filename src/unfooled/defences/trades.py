@@ -22,10 +22,10 @@ from torch import Tensor
 
 from unfooled.attacks.image.ball import Norm
 from unfooled.defences.base import evaluating
-from unfooled.defences.divergence import kl
-from unfooled.defences.scale import ball_sizes, fitted
+from unfooled.defences.parts.divergence import kl
+from unfooled.defences.parts.scale import ball_sizes, fitted
+from unfooled.defences.parts.virtual import MOST_ASCENTS, Virtual
 from unfooled.defences.session import Pass, Session, Step, Training
-from unfooled.defences.virtual import MOST_ASCENTS, Virtual
 from unfooled.models import Model
 from unfooled.settings import setting
 

@@ -14,7 +14,7 @@ from unfooled.models import Encoded, EncodedInput, TextModel, Unreadable, as_tex
 from unfooled.predictors.classifier import Classifier
 from unfooled.predictors.input_parts import parts_of
 from unfooled.predictors.saliency import between_ranks
-from unfooled.records.predictions import Predictions
+from unfooled.records.results.predictions import Predictions
 from unfooled.words.document import Document, Span
 
 FROM, TO = 0.5, 0.9

@@ -22,7 +22,7 @@ from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
 from unfooled.records.metric import ACCURACY, METRICS, Metric, Truth
 from unfooled.records.prediction import Prediction
-from unfooled.records.predictions import Predictions
+from unfooled.records.results.predictions import Predictions
 from unfooled.settings import check_seed
 
 Number = TypeVar("Number", int, float)

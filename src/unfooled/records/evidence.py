@@ -13,8 +13,8 @@ from unfooled.records.certificate import Certificate
 from unfooled.records.input_kind import things
 from unfooled.records.outcome import Outcome
 from unfooled.records.picture import Picture
+from unfooled.records.results.trained_run import Run
 from unfooled.records.textattack_log import TextAttackResults
-from unfooled.records.trained_run import Run
 
 
 @dataclass(frozen=True)

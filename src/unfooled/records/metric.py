@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from unfooled.files import TRAIN_AGAIN, in_shape
-from unfooled.records import squad_score
+from unfooled.records.summaries import squad_score
 from unfooled.registry import Registry
 
 Truth = Hashable

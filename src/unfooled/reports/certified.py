@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED
-from unfooled.records.certificate_report import CertificateReport
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
+from unfooled.records.results.certificate_report import CertificateReport
 from unfooled.statistics.intervals import rate
 
 SIGNS = {"l2": "ℓ2", "l1": "ℓ1", "linf": "ℓ∞"}

@@ -15,8 +15,8 @@ from unfooled.errors import UserError
 from unfooled.files import TRAIN_AGAIN, JsonMapping, in_shape, read_json, read_text
 from unfooled.parsing import parse_json
 from unfooled.records.metric import clean_score
-from unfooled.records.run_shapes import DataShape, MarkerShape, MetricsShape, PredictionLine
-from unfooled.records.trained_run import Points, Run, Sample
+from unfooled.records.results.trained_run import Points, Run, Sample
+from unfooled.records.shapes.run_shapes import DataShape, MarkerShape, MetricsShape, PredictionLine
 
 
 def read_run(path: str | Path) -> Run:

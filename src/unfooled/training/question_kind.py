@@ -18,8 +18,8 @@ from unfooled.files import JsonObject
 from unfooled.hub.devices import device_and_bf16
 from unfooled.models import EncodedQuestion, Model, Unreadable, Window, as_questions, open_span_encoder
 from unfooled.predictors import Classifier
-from unfooled.records.answer_scores import answer_metrics
 from unfooled.records.decision import Decision
+from unfooled.records.summaries.answer_scores import answer_metrics
 from unfooled.storage.config import TrainConfig
 from unfooled.training.data_kind import DataKind, no_network
 

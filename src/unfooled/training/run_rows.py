@@ -18,7 +18,7 @@ from unfooled.data.qa import QuestionData
 from unfooled.data.rows import Rows
 from unfooled.errors import UserError
 from unfooled.files import TRAIN_AGAIN, JsonMapping, read_json, read_yaml, write_json, write_text
-from unfooled.records.run_shapes import RowsShape
+from unfooled.records.shapes.run_shapes import RowsShape
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.training.data import AnyTaskData
 from unfooled.training.image_data import ImageTaskData

@@ -19,7 +19,7 @@ from functools import cache
 
 from unfooled.attacks.questions.declaratives import statement
 from unfooled.attacks.questions.fake_answers import fake_answer, other_number
-from unfooled.records.squad_score import normalised
+from unfooled.records.summaries.squad_score import normalised
 from unfooled.words.word import WORD, in_case_of
 
 COPIES = 5

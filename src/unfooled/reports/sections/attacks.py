@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 
 from unfooled.files import JsonMapping
-from unfooled.records.attack_summary import cut_short, untried
 from unfooled.records.evidence import Attack, Evidence, ModelEvidence
 from unfooled.records.row_check import row_notes
+from unfooled.records.summaries.attack_summary import cut_short, untried
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
 from unfooled.reports.section import Content, Section, slots

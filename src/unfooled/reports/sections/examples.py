@@ -13,8 +13,8 @@ from unfooled.files import JsonObject
 from unfooled.records.certificate import Certificate
 from unfooled.records.evidence import Attack, Certified, Evidence, ModelEvidence
 from unfooled.records.outcome import Outcome
+from unfooled.records.results.trained_run import Sample
 from unfooled.records.textattack_log import word_edits
-from unfooled.records.trained_run import Sample
 from unfooled.reports.formatting import visible
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from unfooled.records.evidence import Evidence
-from unfooled.records.trained_run import Run, Sample
+from unfooled.records.results.trained_run import Run, Sample
 from unfooled.reports.marked import highlighted
 from unfooled.reports.section import Content, Section
 

@@ -1,0 +1,1 @@
+"""What a verb is asked about: labelled texts, images and questions, read and fitted to the model."""

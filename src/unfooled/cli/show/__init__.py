@@ -1,0 +1,1 @@
+"""What the commands print: progress, tables, changed words, certificates in words."""

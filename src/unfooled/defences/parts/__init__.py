@@ -1,0 +1,1 @@
+"""What several methods share: copies and versions of texts, divergences, bounds, scales, preparation."""
