@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.inputs.generated_questions import GENERATORS, with_copies
+from unfooled.api.inputs.question_inputs import first_questions, own_questions, unseen_questions
 from unfooled.api.target import open_classifier
-from unfooled.data.fingerprints import RowFingerprints
 from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, originals_of, read_questions
-from unfooled.errors import UsageError, UserError
+from unfooled.errors import UserError
 from unfooled.files import JsonObject, writable, write_json, write_text
 from unfooled.models import Unreadable, as_questions
 from unfooled.records.results.evaluation_report import KEPT_EXAMPLES, EvaluationReport
-from unfooled.records.row_check import RowCheck
 from unfooled.records.summaries.answer_scores import answer_metrics
 from unfooled.records.summaries.robust_answers import (
     AnsweredQuestion,
@@ -32,8 +31,7 @@ from unfooled.records.summaries.robust_answers import (
 )
 from unfooled.settings import MOST_VOTES, check_seed, check_whole, choose
 from unfooled.storage.journal import fingerprint
-from unfooled.training.data import load_question_task
-from unfooled.training.run_rows import CONFIG, TEST, read_fingerprints, run_config
+from unfooled.training.run_rows import read_fingerprints
 
 if TYPE_CHECKING:
     from unfooled.predictors import Classifier
@@ -90,12 +88,12 @@ def evaluate(
 
     def read(path: str | Path) -> tuple[QuestionRows, JsonObject]:
         found = read_questions(path, encoding=encoding, lenient=lenient)
-        rows, check = _checked(found.rows, run, known, writable(path), include=allow_training_rows)
+        rows, check = unseen_questions(found.rows, run, known, writable(path), include=allow_training_rows)
         told = None if check is None else check.to_dict()
         return rows, {"source": writable(path), "dropped": dict(found.dropped), "rows": told}
 
-    parts = [_own_test(run) if data is None else read(data), *(read(path) for path in adversarial)]
-    parts = [(_first(rows, limit), about) for rows, about in parts]
+    parts = [own_questions(run) if data is None else read(data), *(read(path) for path in adversarial)]
+    parts = [(first_questions(rows, limit), about) for rows, about in parts]
     given = len(parts)
     for name in generate:
         copied = with_copies(_originals(parts[0][0]), name, seed=seed)
@@ -151,48 +149,6 @@ def _folder(run: Path | None, report: EvaluationReport) -> Path | None:
     sources = [report.clean["source"], *(one["source"] for one in report.adversarial)]
     told = fingerprint({**report.about, "sources": sources, "rows": [report.clean["examples"]]})[:8]
     return run / "evaluations" / f"{Path(sources[-1]).stem}-{told}"
-
-
-def _own_test(run: Path | None) -> tuple[QuestionRows, JsonObject]:
-    if run is None:
-        raise UsageError("This classifier has no test questions of its own: name a file with --data.")
-    if (run / TEST).is_file():
-        rows = read_questions(run / TEST).rows
-    elif (run / CONFIG).is_file():
-        rows = load_question_task(replace(run_config(run), limit_test=None)).rows["test"]
-    else:
-        raise UsageError(f"{run} does not say what it was trained on. Name a file with --data.")
-    return rows, {"source": "test split", "dropped": {}, "rows": None}
-
-
-def _checked(
-    rows: QuestionRows, run: Path | None, known: RowFingerprints | None, source: str, *, include: bool
-) -> tuple[QuestionRows, RowCheck | None]:
-    """The questions that may be used: not those on paragraphs that the run was trained on."""
-    if run is None:
-        return rows, None
-    if known is None:
-        return rows, RowCheck(len(rows), checked=False)
-    trained, dev = known.which_paragraphs(rows, "train"), known.which_paragraphs(rows, "dev")
-    check = RowCheck(len(rows), sum(trained), included=include, dev=sum(dev))
-    if include or not any(trained):
-        return rows, check
-    if all(trained):
-        raise UserError(
-            f"{source}: {writable(run)} was trained on the paragraphs of all {len(rows):,} questions. Name "
-            "another file, or include them with --allow-training-rows."
-        )
-    return rows.take([place for place, own in enumerate(trained) if not own]), check
-
-
-def _first(rows: QuestionRows, limit: int | None) -> QuestionRows:
-    """The first so many original questions, with all their copies."""
-    if limit is None:
-        return rows
-    known = originals_of(rows.questions)
-    originals = [known[question.id] for question in rows]
-    kept = set(list(dict.fromkeys(originals))[:limit])
-    return rows.take([place for place, original in enumerate(originals) if original in kept])
 
 
 def _originals(rows: QuestionRows) -> QuestionRows:
