@@ -15,6 +15,8 @@ from unfooled.models import KeyedNoise, Noise, Unreadable, input_key
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 few = settings(max_examples=15)
 NOISE = Noise(0.5, ("embeddings",))
+ROUNDING = {"rtol": 1e-3, "atol": 1e-3}
+"""What the order of additions may change: attention that is not scaled (T5) was seen at 3e-4."""
 
 
 def drawn(kind: Kind, data: st.DataObject) -> list[Any]:
@@ -42,8 +44,8 @@ def test_a_row_does_not_depend_on_its_batch_its_place_or_its_padding(kind: Kind,
     assert together.shape == (len(encoded), model.num_labels)
     alone = torch.cat([model.forward(model.batch([item])).logits for item in encoded])
     shuffled = model.forward(model.batch([encoded[place] for place in order])).logits
-    torch.testing.assert_close(alone, together, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(shuffled, together[order], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(alone, together, **ROUNDING)
+    torch.testing.assert_close(shuffled, together[order], **ROUNDING)
 
 
 @every_kind
@@ -54,7 +56,7 @@ def test_keyed_noise_belongs_to_the_seed_and_the_input_alone(kind: Kind, data: s
     encoded, seed = drawn(kind, data), data.draw(st.integers(0, 2**31), label="seed")
     together = noisy(kind, encoded, seed)
     alone = torch.cat([noisy(kind, [item], seed) for item in encoded])
-    torch.testing.assert_close(alone, together, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(alone, together, **ROUNDING)
     assert not torch.allclose(noisy(kind, encoded, seed + 1), together, atol=1e-4), "the noise is felt"
 
 
@@ -70,9 +72,9 @@ def test_start_and_copies_stand_in_for_the_batch_itself(kind: Kind, data: st.Dat
     from_start = model.forward(batch, start=model.start(batch)).logits
     copied = model.forward(batch, copies=copies).logits
     rows = model.forward(batch.rows(torch.tensor(copies))).logits
-    torch.testing.assert_close(from_start, expected, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(copied, expected[copies], rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(rows, expected[copies], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(from_start, expected, **ROUNDING)
+    torch.testing.assert_close(copied, expected[copies], **ROUNDING)
+    torch.testing.assert_close(rows, expected[copies], **ROUNDING)
 
 
 @every_kind
@@ -86,9 +88,9 @@ def test_gradient_of_a_row_is_its_own_and_ends_where_the_input_ends(kind: Kind, 
     torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(len(encoded)))
     for row, item in enumerate(encoded):
         alone, own = model.gradient(model.batch([item]))
-        torch.testing.assert_close(own[0], probabilities[row], rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(own[0], probabilities[row], **ROUNDING)
         read = alone.shape[1]
-        torch.testing.assert_close(gradient[row, :read], alone[0], rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(gradient[row, :read], alone[0], rtol=2e-3, atol=5e-4)
         assert not gradient[row, read:].any(), "padding has no gradient"
         assert alone[0].numel() == model.coordinates(item)
 
