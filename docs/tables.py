@@ -6,13 +6,21 @@ python docs/tables.py (``make docs-tables``) writes each between its markers, ``
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+import command_pages  # noqa: E402
+
+if TYPE_CHECKING:
+    from unfooled.certificates.threats import Threat
+
 END = "<!-- end of table -->"
 _TABLE = re.compile(r"<!-- table: (?P<name>[\w .+-]+) -->\n.*?" + re.escape(END), re.DOTALL)
 
@@ -32,7 +40,9 @@ def table(name: str) -> str:
         "images": lambda one: _settings(_images(one)),
         "recipes": lambda _: _recipes(),
         "image-recipes": lambda _: _image_recipes(),
-        "recipe": lambda one: _settings(_recipe(one)),
+        "recipe-settings": lambda _: _recipe_settings(),
+        "threats": lambda _: _threats(),
+        "commands": lambda _: command_pages.commands(_rows),
         "endpoint": lambda _: _endpoint(),
         "options": lambda one: _settings(_declared(one), option=True),
         "plan": lambda one: _settings(_plan(one), head="key"),
@@ -86,10 +96,30 @@ def _image_recipes() -> str:
     )
 
 
-def _recipe(name: str) -> type[Any]:
-    from unfooled.attacks import recipe_class
+def _recipe_settings() -> str:
+    """A section per recipe: what its file says about it, and its settings."""
+    from unfooled.attacks import IMAGE_RECIPES, RECIPES
 
-    return recipe_class(name)
+    parts: list[str] = []
+    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]:
+        about = [command_pages.plain(inspect.cleandoc(sys.modules[cls.__module__].__doc__ or ""))]
+        if any(about[0] in part for part in parts):
+            about = [f"{cls.paper}. As above, with these settings:"]
+        parts.append("\n\n".join([f"## {name}", *about, _settings(cls)]))
+    return "\n" + "\n".join(parts)
+
+
+def _threats() -> str:
+    from unfooled.certificates.threats import OF_NUMBERS, TEXT
+
+    def row(name: str, to: str, threat: Threat) -> Sequence[str]:
+        return f"`{name}`", to, threat.changes.format(r="R", s="s", thing=to), threat.not_covered.removeprefix("Not covered: ")
+
+    return _rows(
+        ("threat", "to", "the answer stays for", "not covered"),
+        [row(name, "text", threat) for name, threat in TEXT.items()]
+        + [row(name, "image", threat) for name, threat in OF_NUMBERS["image"].items()],
+    )
 
 
 def _endpoint() -> str:
@@ -188,7 +218,7 @@ def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def pages() -> list[Path]:
     """The pages that have tables."""
-    return [page for page in sorted(DOCS.glob("*.md")) if _TABLE.search(page.read_text(encoding="utf-8"))]
+    return [page for page in sorted(DOCS.rglob("*.md")) if _TABLE.search(page.read_text(encoding="utf-8"))]
 
 
 if __name__ == "__main__":

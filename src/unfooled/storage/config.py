@@ -37,8 +37,8 @@ class TrainConfig:
     kind: Literal["text", "qa", "image"] | None = setting(
         None, "What the data holds: text, qa or image; recognised if not given (hub:NAME as text)"
     )
-    dev_data: str | None = setting(None, "Dev file; without it 10 % of the training data")
-    test_data: str | None = setting(None, "Test file; without it 10 % of the training data")
+    dev_data: str | None = setting(None, "Dev file; without it one row in ten of the training data")
+    test_data: str | None = setting(None, "Test file; without it one row in eight of the training data")
     text_column: str | None = setting(None, "Column with the text")
     pair_column: str | None = setting(None, "Column with the second text of a pair")
     label_column: str | None = setting(None, "Column with the label")
