@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves: a section per command with all of its options."""
+"""The reference of the command line, made from the commands: a section per command with all of its options."""
 
 from __future__ import annotations
 
@@ -70,4 +70,5 @@ def _meaning(option: Any) -> tuple[str, str]:
 def plain(text: str) -> str:
     """A docstring as Markdown: the marks of reStructuredText become backticks."""
     text = re.sub(r":(?:class|func|meth|mod|data|attr):`~?([^`]+)`", r"`\1`", text)
+    text = re.sub(r"docs/([\w/-]+)\.md", r"[\1](\1.md)", text)
     return text.replace("``", "`")

@@ -113,7 +113,12 @@ def _threats() -> str:
     from unfooled.certificates.threats import OF_NUMBERS, TEXT
 
     def row(name: str, to: str, threat: Threat) -> Sequence[str]:
-        return f"`{name}`", to, threat.changes.format(r="R", s="s", thing=to), threat.not_covered.removeprefix("Not covered: ")
+        return (
+            f"`{name}`",
+            to,
+            threat.changes.format(r="R", s="s", thing=to),
+            threat.not_covered.removeprefix("Not covered: "),
+        )
 
     return _rows(
         ("threat", "to", "the answer stays for", "not covered"),

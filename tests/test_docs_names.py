@@ -11,7 +11,7 @@ import unfooled
 
 ROOT = Path(__file__).parents[1]
 PLACES = (ROOT, ROOT / "src", ROOT / "src/unfooled")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def python_blocks() -> list[tuple[str, ast.Module]]:

@@ -1,4 +1,4 @@
-"""A defence that uses every part of the seam: the example of docs/defences.md.
+"""A defence that uses every part of the seam: the example of docs/extension-points.md.
 
 It adds a term with a trained critic, keeps a count that its weight depends on, adds copies of some examples
 in every epoch, weighs examples by numbers that the data loader draws, says by which lengths batches are put

@@ -147,6 +147,7 @@ def test_the_command_shows_a_table_and_fails_with_a_failed_check(run: Path) -> N
     assert shown.returncode == 0, shown.stderr.decode()
     assert b"model.safetensors" in shown.stdout
     assert b"0 failed" in shown.stdout
+    assert b"[" not in shown.stdout, "marks of colours are not shown as text"
     (run / "tokenizer.json").unlink()
     shown = unfooled("verify", run, "--json")
     assert shown.returncode == 1

@@ -2,7 +2,7 @@
 
 Models are tasks × defences × seeds; a defence with a ``grid`` stands for one model per combination of its
 values. ``for`` restricts a part to some of the defences. A name means the same as on the command line. Plans
-are read and checked by :mod:`unfooled.benchmarks.plan_file`; docs/benchmark.md shows the format.
+are read and checked by :mod:`unfooled.benchmarks.plan_file`; docs/plans.md has the format.
 """
 
 from __future__ import annotations

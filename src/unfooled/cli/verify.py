@@ -23,8 +23,8 @@ def verify(
 
     Exit code 0 if no check failed, else 1. Nothing in the folder is changed.
     """
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from unfooled.api.verify import verify as check
     from unfooled.records.results.result import one_line
@@ -35,8 +35,8 @@ def verify(
     else:
         table = Table("check", "result", "what was found", box=None, pad_edge=False)
         for one in found.checks:
-            verdict = f"[{STYLES[one.verdict]}]{one.verdict}[/]"
-            table.add_row(escape(one_line(one.name)), verdict, escape(one_line(one.detail, 1000)))
+            verdict = Text(one.verdict, style=STYLES[one.verdict])
+            table.add_row(one_line(one.name), verdict, one_line(one.detail, 1000))
         out.print(table)
         out.print(one_line(found.headline(), 1000), markup=False, soft_wrap=True)
     if not found.passed:

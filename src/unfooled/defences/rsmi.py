@@ -46,7 +46,7 @@ class FamilyDefaults:
     warmup: float = 0.0
 
 
-# Table 9 for longer inputs; the dev-set sweep in docs/results.md for short ones.
+# Table 9 for longer inputs; the dev-set sweep in docs/results/rsmi.md for short ones.
 BERT = FamilyDefaults(sigma=0.2, masked_tokens=2, noise_layers=3)
 ROBERTA = FamilyDefaults(sigma=0.4, masked_tokens=4, noise_layers=3)
 SHORT = FamilyDefaults(sigma=1.0, masked_tokens=1, noise_layers=2, late=True, warmup=0.5)

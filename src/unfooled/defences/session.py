@@ -5,7 +5,7 @@ A defence begins a :class:`Session`. A method that adds a term to plain fine-tun
 inputs of its own overrides :meth:`Session.loss`. One that needs several backward passes per step (FreeLB)
 overrides :meth:`Session.backward`; one with weights of its own lists them in ``modules``; one that changes
 the training data overrides :meth:`Session.on_epoch`; one that compares each example with changed copies of it
-overrides :meth:`Session.copies`. docs/defences.md shows a method that uses every part.
+overrides :meth:`Session.copies`. docs/extension-points.md lists every part.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ class ProgressBar(TrainerCallback):
     ) -> None:
         if metrics and not self._progress.disable and not self._progress.console.is_terminal:
             told = ", ".join(
-                f"{name.replace('eval_', 'dev ')} {value:.4f}" for name, value in metrics.items()
+                f"{name.replace('eval_', 'dev ')} {value:.4f}"
+                for name, value in metrics.items()
+                if name != "epoch"
             )
             self._progress.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
 

@@ -27,7 +27,7 @@ Workers = Annotated[
 ]
 Ray = Annotated[
     str | None,
-    typer.Option(help="Address of a Ray cluster that does the work, or local. Needs unfooled[ray]."),
+    typer.Option(help="Address of a Ray cluster that does the work, or local. Needs the extra ray."),
 ]
 
 DefenceSettings = Annotated[

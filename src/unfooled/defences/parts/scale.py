@@ -4,7 +4,7 @@ The default σ is a share of the distance between two random words of the encode
 For the shipped encoder (coordinates of standard deviation 0.056, 384 of them, random words 1.58 apart) it is
 0.25. There the nearest row of the table is still the right word in 56 % of draws (84 % at 0.2, 34 % at 0.3),
 and the largest radius that 10,000 samples can prove, 3.2 σ = 0.80, reaches a quarter of the counter-fitted
-neighbours (half of them lie within 0.91). docs/defences.md has the measurements.
+neighbours (half of them lie within 0.91). docs/noise-size.md has the measurements.
 """
 
 from __future__ import annotations
