@@ -1,4 +1,4 @@
-"""The reference of the command line, made from the commands: a section per command with all of its options."""
+"""The reference of the command line, made from the commands: a section per command with all its options."""
 
 from __future__ import annotations
 
