@@ -42,6 +42,8 @@ def table(name: str) -> str:
         "image-recipes": lambda _: _image_recipes(),
         "recipe-settings": lambda _: _recipe_settings(),
         "threats": lambda _: _threats(),
+        "architectures": lambda _: _architectures(),
+        "lexicon": lambda one: _settings(_lexicon(one)),
         "commands": lambda _: command_pages.commands(_rows),
         "endpoint": lambda _: _endpoint(),
         "options": lambda one: _settings(_declared(one), option=True),
@@ -107,6 +109,31 @@ def _recipe_settings() -> str:
             about = [f"{cls.paper}. As above, with these settings:"]
         parts.append("\n\n".join([f"## {name}", *about, _settings(cls)]))
     return "\n" + "\n".join(parts)
+
+
+def _architectures() -> str:
+    from unfooled.models.images import ARCHITECTURES
+    from unfooled.settings import describe_settings
+
+    return _rows(
+        ("architecture", "network", "settings"),
+        (
+            (
+                f"`{name}`",
+                cls.summary,
+                "; ".join(
+                    f"`{one.name}={_default(one.default)}`: {one.help}" for one in describe_settings(cls)
+                ),
+            )
+            for name, cls in ARCHITECTURES.items()
+        ),
+    )
+
+
+def _lexicon(name: str) -> type[Any]:
+    from unfooled.lexicon import counterfit, masked_lm_fit
+
+    return {"counter-fitting": counterfit.CounterFitting, "masked-lm": masked_lm_fit.FitSettings}[name]
 
 
 def _threats() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,36 @@ def test_every_defence_predictor_preset_and_part_of_a_plan_has_its_table() -> No
 def test_a_cell_may_hold_the_mark_between_cells() -> None:
     row = tables._rows(["a", "b"], [["x | y", "z"]]).splitlines()[-1]
     assert row == "| x &#124; y | z |"
+
+
+def test_every_setting_that_is_declared_anywhere_is_in_a_table() -> None:
+    every = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
+    found = [one for module in _modules_with_settings() for one in _declared_helps(module)]
+    assert len(found) > 150
+    assert not {(where, text) for where, text in found if text.replace("|", "&#124;") not in every}
+
+
+_INSIDE = "UNet"
+"""The mask network inside ``ars``, whose settings are those of the defence."""
+
+
+def _modules_with_settings() -> list[str]:
+    source = Path(__file__).parents[1] / "src"
+    return [
+        ".".join(file.relative_to(source).with_suffix("").parts)
+        for file in sorted((source / "unfooled").rglob("*.py"))
+        if "= setting(" in file.read_text(encoding="utf-8")
+    ]
+
+
+def _declared_helps(module: str) -> list[tuple[str, str]]:
+    return [
+        (cls.__qualname__, field.metadata["help"])
+        for cls in vars(import_module(module)).values()
+        if isinstance(cls, type)
+        and is_dataclass(cls)
+        and cls.__module__ == module
+        and cls.__name__ != _INSIDE
+        for field in fields(cls)
+        if field.metadata.get("help")
+    ]
