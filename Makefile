@@ -1,4 +1,4 @@
-# Two commands on a fresh machine (Python 3.10+, pip and make): `make demo` and `make test`.
+# Two commands on a fresh machine (Python 3.11 or later, pip and make): `make demo` and `make test`.
 
 PYTHON ?= python3
 VENV := .venv

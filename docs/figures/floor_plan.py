@@ -5,14 +5,9 @@ python docs/figures/floor_plan.py writes docs/images/floor-plan.svg and the tabl
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from html import escape
 from pathlib import Path
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DOCS = Path(__file__).parents[1]
 LAW = DOCS / "floor-plan.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -248,7 +248,7 @@ def test_resumed_training_time_is_marked(make_run: MakeRun) -> None:
 
 
 def test_same_results_give_the_same_page(make_run: MakeRun) -> None:
-    run, now = make_run(), datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
+    run, now = make_run(), datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     assert html_of(run, written=now, script=True) == html_of(run, written=now, script=True)
     assert "2026-01-02 03:04 UTC" in html_of(run, written=now)
 

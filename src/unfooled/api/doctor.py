@@ -30,6 +30,7 @@ EXTRAS = {
     "sklearn": ("skops", "scikit-learn pipelines as victims (sklearn:FILE.skops)"),
     "onnx": ("onnxruntime", "ONNX models as victims (onnx:FOLDER)"),
     "images": ("foolbox", "tasks, models and attacks of images"),
+    "tensorboard": ("tensorboard", "curves of training (tensorboard --logdir RUN/logs)"),
 }
 """Of each extra the package that it cannot do without, and what it is for."""
 _LITTLE_SPACE = 2 * 1024**3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -145,10 +145,6 @@ class Manifest(Mapping[str, Asset]):
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """Read and check a manifest file."""
-        if sys.version_info >= (3, 11):
-            import tomllib
-        else:
-            import tomli as tomllib
         try:
             tables = tomllib.loads(path.read_text("utf-8"))
             return cls({name: _asset(name, table) for name, table in tables.items()})

@@ -86,7 +86,8 @@ def train(
     )
     example = _EXAMPLES.get(reads, "image.png")
     out.print(f"Saved in {chosen}. Try it: unfooled predict {chosen} {example}", soft_wrap=True)
-    err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
+    if (chosen / "logs").is_dir():  # where TensorBoard is installed
+        err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
 
 
 _EXAMPLES = {"text": '"your text"', "question": '--question "…" --context "…"'}

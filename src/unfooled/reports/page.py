@@ -13,7 +13,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -75,7 +75,7 @@ def render(
         policy=_policy(scripts, evaluates=bool(library)),
         command=shlex.join(["unfooled", "report", *data.given, "--out", "report.html"]),
         version=__version__,
-        written=written or datetime.now(timezone.utc),
+        written=written or datetime.now(UTC),
     )
     # Scripts may hold characters that text must not: they are put in when the text is done.
     page, end = visible(html).rsplit("</body>", 1)

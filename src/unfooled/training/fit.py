@@ -20,6 +20,7 @@ import torch
 from accelerate import PartialState
 from torch import nn
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+from transformers.integrations import is_tensorboard_available
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from unfooled.data import TaskData
@@ -215,7 +216,7 @@ def _arguments(folder: Path, prepared: Prepared) -> TrainingArguments:
         load_best_model_at_end=True,
         metric_for_best_model=prepared.splits.task.metric,
         logging_steps=25,
-        report_to=["tensorboard"],
+        report_to=["tensorboard"] if is_tensorboard_available() else [],
         remove_unused_columns=False,
         dataloader_pin_memory=model.device.type == "cuda",
         bf16=model.precision == "bf16",

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
@@ -228,7 +228,7 @@ class Poster:
 
         try:
             return await asyncio.wait_for(self._streamed(body, trace), timeout)
-        except asyncio.TimeoutError as error:
+        except TimeoutError as error:
             raise TooSlow(reached) from error
 
     async def _streamed(self, body: bytes, trace: Callable[..., object]) -> Reply:
@@ -307,5 +307,5 @@ def _retry_after(value: str | None) -> float | None:
         when = parsedate_to_datetime(value)
     except ValueError:
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=timezone.utc)
-    return max(0.0, (when - datetime.now(timezone.utc)).total_seconds())
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
