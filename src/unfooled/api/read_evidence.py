@@ -181,7 +181,18 @@ def _attack(folder: Path, predictor: Any = None) -> Attack:
         report.labels,
         about,
         _difference(predictor, about["victim"].get("predictor")),
+        _does(str(about["recipe"]["name"])),
     )
+
+
+def _does(recipe: str) -> str:
+    """What an attacker does, as the recipe says it; nothing of one that is not installed here."""
+    from unfooled.attacks.registry import recipe_class
+
+    try:
+        return str(getattr(recipe_class(recipe), "does", ""))
+    except UsageError:
+        return ""
 
 
 def _certified(folder: Path) -> Certified:

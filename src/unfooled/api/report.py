@@ -17,7 +17,7 @@ from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UsageError, UserError
 from unfooled.files import check_path, write_text
 from unfooled.records.results.documents import WrittenReport
-from unfooled.reports import SUFFIXES, filled_sections, render, title, write_tables
+from unfooled.reports import SUFFIXES, filled_sections, render, title, verdict_sentences, write_tables
 from unfooled.settings import choose
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def report(
         text = render(data, library=library, script=not static, sections=sections)
     else:
         tables = [table for section in sections for table in section["content"].get("tables", ())]
-        text = write_tables(tables, format, title=title(data))
+        text = write_tables(tables, format, title=title(data), sentences=verdict_sentences(data))
     write_text(file, text)
     return WrittenReport(
         file,

@@ -10,7 +10,11 @@ from unfooled.words.document import Document
 
 
 class Recipe(Protocol):
-    """A published attack as a frozen dataclass of settings with one method."""
+    """A published attack as a frozen dataclass of settings with one method.
+
+    It may say, as ``does``, what an attacker does who uses it («replaces words by near-synonyms»): the report
+    puts that into its sentences.
+    """
 
     name: ClassVar[str]
     paper: ClassVar[str]

@@ -29,6 +29,8 @@ class Attack:
     about: JsonMapping
     other_predictor: str = ""
     """How the attacked predictor differs from the one the run was saved with."""
+    does: str = ""
+    """What its attacker does, in words; empty if the recipe does not say."""
 
     @property
     def goal(self) -> str:

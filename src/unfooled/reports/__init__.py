@@ -5,11 +5,13 @@
 
 from unfooled.reports.formats import SUFFIXES, write_tables
 from unfooled.reports.page import filled_sections, render, title
+from unfooled.reports.sentences import verdict_sentences
 
 __all__ = [
     "SUFFIXES",
     "filled_sections",
     "render",
     "title",
+    "verdict_sentences",
     "write_tables",
 ]

@@ -14,23 +14,23 @@ SUFFIXES = {"html": ".html", "md": ".md", "csv": ".csv", "json": ".json", "latex
 """How a file of each format is called."""
 
 
-def write_tables(tables: Sequence[Table], format: str, *, title: str) -> str:
-    """All tables in one of the formats but html."""
-    writers: dict[str, Callable[[Sequence[Table], str], str]] = {
+def write_tables(tables: Sequence[Table], format: str, *, title: str, sentences: Sequence[str] = ()) -> str:
+    """All tables in one of the formats but html, below the verdict in sentences where there is a place."""
+    writers: dict[str, Callable[[Sequence[Table], str, Sequence[str]], str]] = {
         "md": _markdown,
         "csv": _csv,
         "json": _json,
         "latex": _latex,
     }
-    return writers[format](tables, title)
+    return writers[format](tables, title, sentences)
 
 
-def _markdown(tables: Sequence[Table], title: str) -> str:
+def _markdown(tables: Sequence[Table], title: str, sentences: Sequence[str]) -> str:
     def escaped(text: str) -> str:
         text = re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", visible(text))
         return text.replace("\n", " ")
 
-    parts = [f"# {escaped(title)}"]
+    parts = [f"# {escaped(title)}", *map(escaped, sentences)]
     for table in tables:
         lines = [
             "| " + " | ".join(escaped(column.title) for column in table.columns) + " |",
@@ -41,7 +41,7 @@ def _markdown(tables: Sequence[Table], title: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _csv(tables: Sequence[Table], title: str) -> str:
+def _csv(tables: Sequence[Table], title: str, sentences: Sequence[str]) -> str:
     """One line a number, so that tables with different columns fit into one file."""
     header = ["table", "row", "name", "column", "value", "low", "high", "n", "note"]
     lines = (
@@ -54,9 +54,10 @@ def _csv(tables: Sequence[Table], title: str) -> str:
     return visible(csv_text(header, lines))
 
 
-def _json(tables: Sequence[Table], title: str) -> str:
+def _json(tables: Sequence[Table], title: str, sentences: Sequence[str]) -> str:
     found = {
         "title": title,
+        "verdict": list(sentences),
         "tables": [
             {
                 "name": table.name,
@@ -108,8 +109,9 @@ def escaped_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in visible(text))
 
 
-def _latex(tables: Sequence[Table], title: str) -> str:
-    parts = [f"% {visible(title)}".replace("\n", " "), r"% \usepackage{booktabs}"]
+def _latex(tables: Sequence[Table], title: str, sentences: Sequence[str]) -> str:
+    said = "\n".join(f"% {visible(one)}".replace("\n", " ") for one in (title, *sentences))
+    parts = [said, r"% \usepackage{booktabs}"]
     for table in tables:
         columns = "".join("r" if column.numeric else "l" for column in table.columns)
         rows = [" & ".join(escaped_latex(_both(cell)) for cell in row) + r" \\" for row in table.rows]

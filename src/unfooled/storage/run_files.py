@@ -79,6 +79,7 @@ def _measured(folder: Path, metrics: MetricsShape) -> Run:
         versions=metrics["versions"],
         warnings=tuple(metrics.get("warnings", ())),
         seconds=test.get("seconds"),
+        machine=metrics.get("machine", ""),
         rows=_rows(metrics.get("data")),
     )
 

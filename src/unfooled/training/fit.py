@@ -35,7 +35,7 @@ from unfooled.defences import (
     settings_of,
 )
 from unfooled.files import writing_below
-from unfooled.hub.devices import device_and_bf16
+from unfooled.hub.devices import device_and_bf16, machine_name
 from unfooled.hub.pretrained import quiet
 from unfooled.hub.schedules import make_schedule
 from unfooled.models import Model
@@ -175,6 +175,7 @@ def fit(
         },
         "dev": measured,
         "test": _evaluate(kind, classifier, test, config.seed),
+        "machine": f"{machine_name(model.device)}, {model.precision}",
         "defence": session.figures(),
         "warnings": [told for told in warnings if told],
         "history": trainer.state.log_history,

@@ -42,6 +42,7 @@ class Boundary:
     """A walk along the boundary towards the original."""
 
     name: ClassVar[str] = "boundary"
+    does: ClassVar[str] = "sees answers only and changes the image as little as it can"
     paper: ClassVar[str] = "Brendel et al. 2018, ICLR: Decision-Based Adversarial Attacks"
     reads: ClassVar[str] = "image"
     goal: ClassVar[GoalName] = "fickle"

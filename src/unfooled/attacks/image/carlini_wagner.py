@@ -35,6 +35,7 @@ class CarliniWagner:
     """The nearest image with another answer, in the Euclidean norm."""
 
     name: ClassVar[str] = "cw-l2"
+    does: ClassVar[str] = "knows the model and changes the image as little as it can"
     paper: ClassVar[str] = (
         "Carlini and Wagner 2017, S&P: Towards Evaluating the Robustness of Neural Networks"
     )

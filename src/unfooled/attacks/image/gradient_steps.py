@@ -120,6 +120,7 @@ class PgdLinf(GradientSteps):
     """Steps by the signs of the gradient; no pixel changes by more than ε."""
 
     name: ClassVar[str] = "pgd-linf"
+    does: ClassVar[str] = "knows the model and changes every pixel a little"
     paper: ClassVar[str] = (
         "Madry et al. 2018, ICLR: Towards Deep Learning Models Resistant to Adversarial Attacks"
     )
@@ -135,6 +136,7 @@ class PgdL2(GradientSteps):
     """Steps along the gradient; the Euclidean norm of all changes is at most ε."""
 
     name: ClassVar[str] = "pgd-l2"
+    does: ClassVar[str] = "knows the model and changes the pixels a little"
     paper: ClassVar[str] = "Madry et al. 2018, ICLR, in the Euclidean ball"
     needs: ClassVar[tuple[str, ...]] = ("gradients",)
 

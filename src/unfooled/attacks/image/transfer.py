@@ -22,6 +22,7 @@ class Transfer(GradientSteps):
     """Crafted on another model."""
 
     name: ClassVar[str] = "transfer"
+    does: ClassVar[str] = "changes pixels so that another model errs"
     paper: ClassVar[str] = "Papernot et al. 2016: Transferability in Machine Learning (crafted by PGD)"
     needs: ClassVar[tuple[str, ...]] = ("source",)
     slopes: ClassVar[str] = "source"

@@ -43,6 +43,7 @@ class Worst:
     """Several attacks, until one succeeds."""
 
     name: ClassVar[str] = "worst"
+    does: ClassVar[str] = "tries several attacks on each image"
     paper: ClassVar[str] = "The worst of several attacks, as in AutoAttack (Croce and Hein 2020, ICML)"
     reads: ClassVar[str] = "image"
     goal: ClassVar[GoalName] = "fickle"

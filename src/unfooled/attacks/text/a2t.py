@@ -27,6 +27,7 @@ class A2T(Neighbours):
     """Gradient-ranked substitution, cheap enough to train against."""
 
     name: ClassVar[str] = "a2t"
+    does: ClassVar[str] = "replaces words by near-synonyms with few queries"
     paper: ClassVar[str] = "Yoo and Qi 2021, Findings of EMNLP: Towards Improving Adversarial Training (A2T)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "tags", "similarity")

@@ -43,6 +43,7 @@ class Adaptive(Neighbours, KeepsMeaning):
     """Gradient-guided substitution against the expectation of a randomised victim."""
 
     name: ClassVar[str] = "adaptive"
+    does: ClassVar[str] = "knows the model and its defence and replaces words by near-synonyms"
     paper: ClassVar[str] = "Expectation over transformation (Athalye et al. 2018) on word substitutions"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")

@@ -29,6 +29,7 @@ class Antonym:
     """One word turned into its opposite; the prediction must stay."""
 
     name: ClassVar[str] = "antonym"
+    does: ClassVar[str] = "replaces words by their opposites"
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (antonym attack)"
     goal: ClassVar[GoalName] = "obstinate"
     needs: ClassVar[tuple[str, ...]] = ("tags",)

@@ -28,6 +28,7 @@ class Bae(KeepsMeaning):
     """Greedy substitution by what a language model expects."""
 
     name: ClassVar[str] = "bae"
+    does: ClassVar[str] = "replaces words by others that fit the sentence"
     paper: ClassVar[str] = "Garg and Ramakrishnan 2020, EMNLP: BAE: BERT-based Adversarial Examples (BAE-R)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity", "fill")

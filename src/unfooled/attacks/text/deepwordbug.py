@@ -30,6 +30,7 @@ class DeepWordBug:
     """Greedy misspelling of the most important words."""
 
     name: ClassVar[str] = "deepwordbug"
+    does: ClassVar[str] = "misspells words"
     paper: ClassVar[str] = (
         "Gao et al. 2018, SPW: Black-box Generation of Adversarial Text Sequences (DeepWordBug)"
     )

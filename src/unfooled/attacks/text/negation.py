@@ -23,6 +23,7 @@ class Negation:
     """One verb negated, or its negation removed; the prediction must stay."""
 
     name: ClassVar[str] = "negation"
+    does: ClassVar[str] = "negates the sentence"
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (negation attack)"
     goal: ClassVar[GoalName] = "obstinate"
     needs: ClassVar[tuple[str, ...]] = ("tags",)

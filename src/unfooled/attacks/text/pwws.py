@@ -29,6 +29,7 @@ class Pwws:
     """Probability-weighted word saliency."""
 
     name: ClassVar[str] = "pwws"
+    does: ClassVar[str] = "replaces words by synonyms from WordNet"
     paper: ClassVar[str] = (
         "Ren et al. 2019, ACL: Generating Natural Language Adversarial Examples through PWWS"
     )

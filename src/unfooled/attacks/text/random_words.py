@@ -23,6 +23,7 @@ class RandomWords(Neighbours, KeepsMeaning):
     """Random substitution by synonyms."""
 
     name: ClassVar[str] = "random"
+    does: ClassVar[str] = "replaces words at random by near-synonyms"
     paper: ClassVar[str] = "Baseline: TextFooler's candidates in random order"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")

@@ -25,6 +25,7 @@ class Synonym(Neighbours, KeepsMeaning):
     """Greedy substitution from small sets of close synonyms."""
 
     name: ClassVar[str] = "synonym"
+    does: ClassVar[str] = "replaces words by near-synonyms"
     paper: ClassVar[str] = "Chen et al. 2022, EMNLP: Balanced Adversarial Training (synonym attack)"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")

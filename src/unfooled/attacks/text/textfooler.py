@@ -28,6 +28,7 @@ class TextFooler(Neighbours, KeepsMeaning):
     """Greedy substitution by synonyms that keep grammar and meaning."""
 
     name: ClassVar[str] = "textfooler"
+    does: ClassVar[str] = "replaces words by near-synonyms"
     paper: ClassVar[str] = "Jin et al. 2020, AAAI: Is BERT Really Robust?"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("tags", "similarity")

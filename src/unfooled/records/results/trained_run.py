@@ -75,6 +75,8 @@ class Run:
     """What looked wrong in training, as sentences."""
     seconds: float | None = None
     """For all test texts, if that was measured."""
+    machine: str = ""
+    """What computed them; empty if the folder does not say."""
     task: str = ""
     defence: str = ""
     predictor: Any = None

@@ -107,6 +107,7 @@ class DataShape(TypedDict):
 class _MetricsMore(TypedDict, total=False):
     warnings: list[str]
     data: DataShape | None
+    machine: str
 
 
 class MetricsShape(_MetricsMore):

@@ -71,22 +71,20 @@ def attack_summary(
             if one.fresh_successes is not None and one.fresh_total:
                 numbers["fresh"].append(one.fresh_successes / one.fresh_total)
     attacked = counts["success"] + counts["failed"]
-    compared = attacked + counts["skipped"]
-    meaning = MEANINGS[goal]
+    meaning, right = MEANINGS[goal], accuracies(counts, verified)
     summary: JsonObject = {
         "goal": goal,
         "randomised": randomised,
         "examples": counts.total(),
         "counts": {status: counts[status] for status in STATUSES},
         "attacked": attacked,
-        "sacc": rate(attacked + counts["not-attackable"], compared + counts["not-attackable"])
-        | {"meaning": meaning["sacc"]},
-        "racc": rate(counts["failed"], compared) | {"meaning": meaning["racc"]},
+        "sacc": right["sacc"] | {"meaning": meaning["sacc"]},
+        "racc": right["racc"] | {"meaning": meaning["racc"]},
         "asr": rate(counts["success"], attacked) | {"meaning": meaning["asr"]},
     }
     if randomised:
         again = "successes confirmed by most fresh predictions"
-        summary["racc_verified"] = rate(attacked - verified, compared) | {
+        summary["racc_verified"] = right["racc_verified"] | {
             "meaning": f"{meaning['racc']}; only {again} count against it"
         }
         summary["asr_verified"] = rate(verified, attacked) | {"meaning": f"{meaning['asr']}; only {again}"}
@@ -105,6 +103,28 @@ def attack_summary(
         "seconds": mean_of(numbers["seconds"]),
         "total_seconds": math.fsum(numbers["all_seconds"]),
     }
+
+
+def accuracies(counts: Counter[str], verified: int) -> dict[str, JsonObject]:
+    """Right without an attack, after it, and after it if only ``verified`` successes count."""
+    attacked = counts["success"] + counts["failed"]
+    compared = attacked + counts["skipped"]
+    return {
+        "sacc": rate(attacked + counts["not-attackable"], compared + counts["not-attackable"]),
+        "racc": rate(counts["failed"], compared),
+        "racc_verified": rate(attacked - verified, compared),
+    }
+
+
+def by_class(outcomes: Iterable[Outcome]) -> dict[int, dict[str, JsonObject]]:
+    """The :func:`accuracies` of the inputs of each true class, by its number."""
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    verified: Counter[int] = Counter()
+    for one in outcomes:
+        if one.truth is not None:
+            counts[one.truth][one.status] += 1
+            verified[one.truth] += one.verified
+    return {number: accuracies(counts[number], verified[number]) for number in sorted(counts)}
 
 
 def untried(summary: JsonMapping) -> str:

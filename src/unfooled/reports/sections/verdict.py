@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unfooled.records.evidence import Attack, Evidence, ModelEvidence
-from unfooled.records.input_kind import things
 from unfooled.reports import tables
 from unfooled.reports.certified import (
     RIGHT,
@@ -19,8 +18,9 @@ from unfooled.reports.certified import (
     useful_radius,
 )
 from unfooled.reports.charts import Axis, Point, Scatter
+from unfooled.reports.comparison import one_ranking
 from unfooled.reports.section import Content, Section, slots
-from unfooled.reports.sentences import spoken, under_attack
+from unfooled.reports.sentences import costs, rankings, spoken, under_attack, untested
 from unfooled.reports.svg import accuracy_bar
 from unfooled.reports.tables import Column, Table, TableCell
 
@@ -35,8 +35,11 @@ def content(data: Evidence) -> Content:
         "comparable": len({(run.task, run.examples) for run in runs}) == 1,
         "no_better": [run for run in runs if run.majority is not None and run.low <= run.majority],
         "overlapping": [run for run in runs if best and run is not best and run.high >= best.low],
+        "rankings": rankings(data),
         "under_attack": under_attack(data),
         "spoken": spoken(data),
+        "costs": costs(data),
+        "untested": untested(data),
         "tables": [verdict_table(data)],
         "charts": [chart] if (chart := _cost_chart(data)) else [],
         "not_its_own": [f"{model.name}: {why}" for model in data.models for why in model.not_its_own],
@@ -72,8 +75,6 @@ def verdict_table(data: Evidence) -> Table:
         ),
         Column("Certified obstinate", meaning="certified texts that provably ignore an antonym"),
         Column("Forward passes per answer"),
-        Column("Seconds per answer"),
-        Column("Training"),
     ]
     rows = [_row(model, data, found, radii) for model in data.models]
     return Table("verdict", _caption(data), columns, rows).without_empty_columns()
@@ -109,14 +110,6 @@ def _row(
         tables.share(obstinate.rate("asr"), f"by {obstinate.name}") if obstinate else tables.NOTHING,
         tables.share(max(certain, key=lambda one: one["value"] or 0.0)) if certain else tables.NOTHING,
         tables.count(run.forwards) if run else tables.NOTHING,
-        tables.count(run.seconds / run.examples) if run and run.seconds else tables.NOTHING,
-        tables.seconds(
-            run.train_seconds,
-            f"{run.train_examples:,} {things([run.reads])}"
-            + ("; resumed, last part only" if run.resumed else ""),
-        )
-        if run
-        else tables.NOTHING,
     ]
     return cells
 
@@ -166,7 +159,8 @@ def _cost_chart(data: Evidence) -> Scatter | None:
         points,
         x=Axis("forward passes per answer", log=True),
         y=Axis("right under the worst attack", percent=True),
-        note="Higher is more robust, further left is cheaper. As attacked, with 95 % intervals.",
+        note="Higher is more robust, further left is cheaper. As attacked, with 95 % intervals."
+        + ("" if one_ranking(data) else " Not all met the same attacks on the same inputs: no ranking."),
     )
 
 
