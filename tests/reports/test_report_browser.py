@@ -65,6 +65,25 @@ def test_page_draws_without_complaint_or_request(
     assert browser.evaluate("[...document.querySelectorAll('[data-failed]')].length") == 0
 
 
+def test_widest_table_of_attacks_needs_no_scrolling_at_1280_pixels(browser: Browser, page: Path) -> None:
+    runs = [
+        write_run(page.parent / name) for name in ("reviews-standard-seed0", "reviews-rsmi-sigma0.2-seed0")
+    ]
+    for run in runs:
+        for name in ("deepwordbug", "deepwordbug-protected"):
+            fresh = {"fresh_successes": 15, "fresh_total": 20}
+            rows = [
+                outcome(n, f"text {n}", "success", queries=900 + 99 * n, forwards=9000 + 9999 * n, **fresh)
+                for n in range(9)
+            ]
+            write_attack(run / "attacks" / name, rows, recipe="deepwordbug", randomised=True)
+    browser.open(report(*runs, out=page.parent / "wide.html").path)
+    widths = browser.evaluate(
+        "[...document.querySelectorAll('.scroll')].map((d) => [d.scrollWidth, d.clientWidth])"
+    )
+    assert len(widths) >= 4 and all(inside <= room for inside, room in widths), widths
+
+
 def test_heading_sorts_up_and_down_and_says_so(shown: Browser) -> None:
     head = "document.querySelector('[data-table=verdict]').tHead.rows[0].cells[1]"
     assert column(shown, "verdict", 1) == ["0.837", "0.5"]

@@ -222,8 +222,8 @@ def _distinct(attacks: Sequence[Attack]) -> tuple[Attack, ...]:
     """Attacks of the same recipe go by their folders too."""
     names = [str(one.about["recipe"]["name"]) for one in attacks]
     return tuple(
-        replace(one, name=name if names.count(name) == 1 else f"{name} ({Path(one.folder).name})")
-        for one, name in zip(attacks, names, strict=True)
+        replace(one, name=name if names.count(name) == 1 or folder == name else f"{name} ({folder})")
+        for one, name, folder in zip(attacks, names, (Path(one.folder).name for one in attacks), strict=True)
     )
 
 

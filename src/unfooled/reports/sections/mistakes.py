@@ -36,6 +36,7 @@ def content(data: Evidence) -> Content:
         "tables": [Table("classes", _CAPTION, COLUMNS, rows).without_empty_columns()],
         "told": [told for model in data.models if (told := _told(model))],
         "confusion": any(run.confusion for run in data.runs),
+        "classes": max((len(run.labels) for run in data.runs), default=0),
     }
 
 
