@@ -100,6 +100,7 @@ def test_sections_without_data_are_absent(make_run: MakeRun) -> None:
     assert sections(page(make_run("bare", history=None))) == [
         "verdict",
         "mistakes",
+        "costs",
         "setup",
         "reproduce",
         "untested",

@@ -501,7 +501,7 @@ def test_every_result_set_is_shown_with_its_name(make_run: MakeRun) -> None:
     assert first["certified-l2"] == ["plain (best-case)", "plain (l2)"]
     assert first["repeats"] == first["drift"] == ["plain (two-step)", "plain (two-step-2)"]
     attacks = [row[1].text for row in found["attacks"].rows]
-    assert attacks[:2] == ["textfooler (textfooler)", "textfooler (textfooler-2)"]
+    assert attacks[:2] == ["textfooler", "textfooler (textfooler-2)"]
     # A small set must not stand for the model because it came out better.
     proved = cells(found["verdict"])["Certified ℓ2"]
     assert proved.n == 3 and "l2" in proved.note
