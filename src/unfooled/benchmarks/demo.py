@@ -9,30 +9,49 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.plan_file import read_plan
-from unfooled.benchmarks.run import Watch, benchmark
+from unfooled.benchmarks.run import REPORT, Watch, benchmark
 from unfooled.benchmarks.sweep import OnCell
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, write_text
 from unfooled.records.shapes.benchmark_shapes import CellMetrics
 from unfooled.records.shapes.result_shapes import AttackShape, CertificatesShape
 
-ASSETS = ("minilm", "movie-reviews", "wordnet", "tagger")
+ASSETS = ("minilm", "news", "wordnet", "tagger")
 TEST_TEXTS = 6
 PREDICTIONS = "predictions.jsonl"
 SENTENCES: tuple[tuple[str, str], ...] = (
-    ("A gorgeous, witty film.", "positive"),
-    ("A georgeous, w1tty fi1m.", "positive"),
-    ("Not a single dull moment.", "positive"),
-    ("Flawed, overlong, and still the best thing I saw all year.", "positive"),
-    ("It is hard to imagine a better way to waste two hours.", "negative"),
-    ("The trailer promised a masterpiece; the film is two hours of beautiful nothing.", "negative"),
+    ("The striker scored twice as the champions won the final.", "sports"),
+    ("The strlker scoerd twice as the champinos won the fimal.", "sports"),
+    ("Shares in the airline fell after it warned of lower profits.", "business"),
+    ("The singer won three awards for her first album.", "entertainment"),
+    ("The former actor signed the tax bill as governor on Tuesday.", "politics"),
+    ("Downloads of the film crashed the company's servers.", "tech"),
 )
-"""Written for the demo: plain praise, the same with typos, negation, concession, irony, contrast."""
+"""Written for the demo: a plain one, the same with typos, two clear ones, two that could be another topic."""
+INTRUDERS = {
+    "sports": "goalkeeper",
+    "politics": "parliament",
+    "entertainment": "guitarist",
+    "tech": "software",
+    "business": "dividends",
+}
+"""A word of each topic: what a certified text is edited with."""
+
+
+@dataclass(frozen=True)
+class CertifiedText:
+    """A test text, the edits that its certificate covers, and one way to spend them all."""
+
+    run: str
+    text: str
+    label: str
+    edits: int
+    edited: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +65,8 @@ class DemoResult:
     """By model and recipe: the attack's summary."""
     certificates: dict[str, JsonObject]
     """By model: the summary of its certificates."""
+    check: CertifiedText | None
+    """The text to check a certificate with; None if no right answer is certified for an edit."""
     seconds: float
 
     def to_dict(self) -> JsonObject:
@@ -54,6 +75,7 @@ class DemoResult:
             "runs": list(self.summaries),
             "attacks": self.attacks,
             "certificates": self.certificates,
+            "check": None if self.check is None else asdict(self.check),
             "seconds": self.seconds,
         }
 
@@ -67,9 +89,12 @@ def demo(
 ) -> DemoResult:
     """Train, attack, certify and write ``report.html`` into ``out`` (demo, or demo-quick).
 
+    The page is written after every cell.
+
     ``on_cell`` and ``watch`` hear of the progress, as in :func:`unfooled.benchmark`.
     """
     from unfooled import assets
+    from unfooled.api.report import report
 
     started = time.perf_counter()
     plan = read_plan(preset="demo-quick" if quick else "demo")
@@ -79,6 +104,8 @@ def demo(
     def hear(cell: Cell, records: Sequence[JsonMapping]) -> None:
         if cell.kind == "train":
             write_predictions(cell)
+        if any(record["name"] == cell.name and record["status"] == "done" for record in records):
+            report(folder, out=folder / REPORT)
         if on_cell:
             on_cell(cell, records)
 
@@ -122,10 +149,37 @@ def write_predictions(cell: Cell) -> None:
     write_text(cell.run / PREDICTIONS, "\n".join(lines) + "\n")
 
 
+def certified_text(cell: Cell) -> CertifiedText | None:
+    """Of the answers of ``cell`` that are right, the one certified for the most edits.
+
+    Of several, a text that can stand in a command as it is, and the shortest.
+    """
+    from unfooled.api.jobs.certify_job import read_certificates
+
+    every = read_certificates(cell.result.parent).certificates
+    found = [one for one in every if one.correct and one.radius >= 1]
+    if not found:
+        return None
+    best = max(found, key=lambda one: (one.radius, '"' not in one.texts[0], -len(one.texts[0])))
+    text, label, edits = best.texts[0], str(best.label), int(best.radius)
+    return CertifiedText(str(cell.run), text, label, edits, edited(text, label, edits))
+
+
+def edited(text: str, label: str, edits: int) -> str:
+    """The text with its longest words, ``edits`` of them, replaced by words of other topics."""
+    words = text.split()
+    longest = sorted(range(len(words)), key=lambda place: -len(words[place]))[:edits]
+    others = [word for topic, word in INTRUDERS.items() if topic != label]
+    for number, place in enumerate(sorted(longest)):
+        words[place] = others[number % len(others)]
+    return " ".join(words)
+
+
 def _told(cells: Sequence[Cell], report: Path, seconds: float) -> DemoResult:
     models = [cell for cell in cells if cell.kind == "train"]
     attacks: dict[str, dict[str, JsonObject]] = {}
     certificates: dict[str, JsonObject] = {}
+    check = None
     for cell in cells:
         if cell.kind == "attack":
             attacks.setdefault(cell.defence, {})[str(cell.what)] = read_json(cell.result, AttackShape)[
@@ -133,6 +187,7 @@ def _told(cells: Sequence[Cell], report: Path, seconds: float) -> DemoResult:
             ]
         elif cell.kind == "certify":
             certificates[cell.defence] = read_json(cell.result, CertificatesShape)["summary"]
+            check = check or certified_text(cell)
     tests = [read_json(cell.run / "metrics.json", CellMetrics)["test"] for cell in models]
     return DemoResult(
         report=report,
@@ -149,5 +204,6 @@ def _told(cells: Sequence[Cell], report: Path, seconds: float) -> DemoResult:
         ),
         attacks=attacks,
         certificates=certificates,
+        check=check,
         seconds=seconds,
     )

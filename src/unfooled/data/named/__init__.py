@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unfooled.data.named.boolq import BOOLQ
 from unfooled.data.named.movie_reviews import IMDB, MOVIE_REVIEWS
-from unfooled.data.named.news import NEWS
+from unfooled.data.named.news import NEWS, NEWS_LEADS
 from unfooled.data.named.snli import SNLI
 from unfooled.data.named.spam import SPAM
 from unfooled.data.split import TaskData, assemble
@@ -16,7 +16,7 @@ from unfooled.registry import Registry
 
 TASKS: Registry[Task] = Registry(
     "task",
-    (MOVIE_REVIEWS, IMDB, NEWS, SPAM, SNLI, BOOLQ),
+    (MOVIE_REVIEWS, IMDB, NEWS, NEWS_LEADS, SPAM, SNLI, BOOLQ),
     needs=("description", "kind", "labels", "asset", "read"),
 )
 
