@@ -10,7 +10,7 @@ ART := .venv-art
 .PHONY: help venv demo test lint test-fast test-browser test-slow docs docs-tables benchmark-rsmi benchmark-attacks benchmark-certify textattack-venv art-venv clean
 
 help:
-	@echo "make demo            train a plain and a defended model, attack both, certify a third, one page about it (about 10 minutes on 2 free cores)"
+	@echo "make demo            break a plain model with typos, defend the same encoder, certify it, one page about it (about 5 minutes on 2 free cores)"
 	@echo "make test            everything CI checks: tests, ruff, mypy (about 6 minutes on 2 free cores)"
 	@echo "make test-fast       the quick tests of every room, without lint, network or browser (about a minute)"
 	@echo "make venv            only prepare the environment in $(VENV)"

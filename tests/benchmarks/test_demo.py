@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,19 +18,31 @@ from run_folders import (
     prediction,
     write_attack,
     write_certificates,
-    write_representations,
     write_run,
 )
+from unfooled.api.predict import predict
 from unfooled.benchmarks import demo as demo_module
 from unfooled.benchmarks.cells import Cell
-from unfooled.benchmarks.demo import SENTENCES, TEST_TEXTS, demo
+from unfooled.benchmarks.demo import (
+    INTRUDERS,
+    SENTENCES,
+    TEST_TEXTS,
+    certified_text,
+    demo,
+    edited,
+)
 from unfooled.benchmarks.plan import AttackPlan
 from unfooled.benchmarks.plan_file import read_plan
 from unfooled.cli.commands import app
 from unfooled.errors import UsageError, UserError
+from unfooled.files import JsonMapping
 
-MODELS = ["standard", "rsmi", "random-mask"]
-ATTACKS = ["deepwordbug", "pwws", "antonym"]
+MODELS = ["standard", "random-delete"]
+
+
+CHANGE = {"word": 1, "which": 0, "start": 5, "end": 6, "before": "0", "after": "o"}
+CERTIFIED = ['"a" b', "c", '"the" quick fox', "d", "e", "one really quick fox"]
+"""Certified for 0, 1 and 2 edits in turn."""
 
 
 class Answer(SimpleNamespace):
@@ -61,14 +74,16 @@ def stand_in(cell: Cell) -> None:
         (cell.run / "config.yaml").write_text(yaml.safe_dump(cell.config.to_dict()))
     elif cell.kind == "attack":
         assert isinstance(cell.part, AttackPlan)
-        goal = "obstinate" if cell.part.recipe == "antonym" else "fickle"
-        outcomes = [outcome(row, f"text {row}", "success" if row < 3 else "failed") for row in range(10)]
-        write_attack(cell.result.parent, outcomes, recipe=cell.part.recipe, goal=goal)
-    elif cell.kind == "certify":
-        found = [certificate(row, f"text {row}", float(row % 3)) for row in range(6)]
-        write_certificates(cell.result.parent, found, threat="words")
+        plain = cell.defence == "standard"
+        broken = {"changes": (CHANGE,)} if plain else {"fresh_successes": 4, "fresh_total": 20}
+        outcomes = [
+            outcome(row, f"text {row}", "success", **broken) if row < 3 else outcome(row, f"text {row}")
+            for row in range(10)
+        ]
+        write_attack(cell.result.parent, outcomes, recipe=cell.part.recipe, randomised=not plain)
     else:
-        write_representations(cell.run, cell.result.parent.name)
+        found = [certificate(row, CERTIFIED[row], float(row % 3)) for row in range(6)]
+        write_certificates(cell.result.parent, found, threat="edits")
 
 
 @pytest.fixture
@@ -90,6 +105,16 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
     return did
 
 
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the page, in tests that do not look at it."""
+
+    def report(*_: Any, out: Path) -> None:
+        out.write_text("page")
+
+    monkeypatch.setattr("unfooled.api.report.report", report)
+
+
 def trained(done: list[Cell]) -> list[str]:
     return [cell.defence for cell in done if cell.kind == "train"]
 
@@ -100,31 +125,62 @@ def test_models_are_trained_attacked_certified_and_shown_on_one_page(
 ) -> None:
     result = demo(tmp_path / "demo")
     assert trained(done) == MODELS
-    assert [(cell.defence, cell.what) for cell in done if cell.kind == "attack"] == [
-        (model, recipe) for recipe in ATTACKS for model in ("standard", "rsmi")
+    assert [(cell.kind, cell.defence) for cell in done[2:]] == [
+        ("attack", "standard"),
+        ("attack", "random-delete"),
+        ("certify", "random-delete"),
     ]
-    assert [cell.defence for cell in done if cell.kind == "certify"] == ["random-mask"]
     page = result.report.read_text(encoding="utf-8")
     assert all(name in page for name in MODELS)
     assert SENTENCES[1][0] in page and "test text 5" in page
     lines = (result.runs[0] / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(SENTENCES) + TEST_TEXTS == 12
-    assert set(result.attacks) == {"standard", "rsmi"} and set(result.certificates) == {"random-mask"}
+    assert set(result.attacks) == set(MODELS) and set(result.certificates) == {"random-delete"}
 
 
 @pytest.mark.full
-def test_the_others_start_from_the_plain_model_and_rsmi_hides_no_scores(
+def test_the_page_is_there_after_every_part(tmp_path: Path, done: list[Cell]) -> None:
+    pages: list[str] = []
+
+    def hear(cell: Cell, records: Sequence[JsonMapping]) -> None:
+        status = next(record["status"] for record in records if record["name"] == cell.name)
+        if status == "done":
+            pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
+
+    demo(tmp_path, on_cell=hear)
+    assert len(done) == 5
+    pages[-1] = (tmp_path / "report.html").read_text(encoding="utf-8")  # the last comes at the end
+    assert SENTENCES[1][0] in pages[0] and "DeepWordBug" not in pages[0]
+    assert len(set(pages)) == len(pages)
+
+
+@pytest.mark.usefixtures("no_page")
+def test_the_text_to_check_has_the_largest_radius_and_fits_into_quotes(
     tmp_path: Path, done: list[Cell]
 ) -> None:
-    demo(tmp_path)
-    plain = done[0].run
-    assert [cell.config.encoder for cell in done[:3]] == ["minilm", str(plain), str(plain)]
-    for cell in done:
-        if cell.kind == "attack":
-            assert cell.predictor == ({"output": "mean-logit"} if cell.defence == "rsmi" else {})
+    check = demo(tmp_path).check
+    assert check is not None
+    assert (check.text, check.edits, check.label) == ("one really quick fox", 2, "positive")
+    assert check.edited == "one goalkeeper parliament fox"
 
 
-@pytest.mark.full
+def test_without_a_certificate_for_an_edit_there_is_nothing_to_check(tmp_path: Path) -> None:
+    none = [certificate(0, "a", 0.0), certificate(1, "b", 3.0, correct=False), certificate(2, "c", None)]
+    made = write_certificates(tmp_path / "certificates", none, threat="edits")
+    cell = SimpleNamespace(run=tmp_path, result=made / "certificate.json")
+    assert certified_text(cell) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("label", "edits"), [("sports", 1), ("tech", 3), ("politics", 6)])
+def test_an_edited_text_differs_in_as_many_words_and_none_is_of_its_topic(label: str, edits: int) -> None:
+    text = "a bb ccc dddd eeeee ffffff ggggggg"
+    before, after = text.split(), edited(text, label, edits).split()
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert len(changed) == edits
+    assert INTRUDERS[label] not in changed and set(changed) <= set(INTRUDERS.values())
+
+
+@pytest.mark.usefixtures("no_page")
 def test_finished_parts_are_used_as_they_are(tmp_path: Path, done: list[Cell]) -> None:
     first = demo(tmp_path)
     count = len(done)
@@ -132,6 +188,7 @@ def test_finished_parts_are_used_as_they_are(tmp_path: Path, done: list[Cell]) -
     assert len(done) == count
 
 
+@pytest.mark.usefixtures("no_page")
 def test_interrupted_demo_goes_on_with_what_is_missing(
     tmp_path: Path, done: list[Cell], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,30 +202,33 @@ def test_interrupted_demo_goes_on_with_what_is_missing(
         patch.setattr("unfooled.benchmarks.cell_work.run_cell", interrupted)
         with pytest.raises(KeyboardInterrupt):
             demo(tmp_path)
-    assert len(done) == 3
+    assert len(done) == 2
     (done[1].run / "predictions.jsonl").unlink()
     result = demo(tmp_path)
-    assert trained(done) == MODELS and len(result.attacks["rsmi"]) == 3
+    assert trained(done) == MODELS and set(result.attacks) == set(MODELS)
     assert (done[1].run / "predictions.jsonl").is_file()
 
 
-@pytest.mark.full
+@pytest.mark.usefixtures("no_page")
 def test_a_failed_part_is_told_and_the_others_are_kept(
     tmp_path: Path, done: list[Cell], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(cell: Cell, *_: Any, **__: Any) -> None:
-        if cell.what == "pwws":
-            raise UserError("WordNet is gone")
+        if cell.what == "deepwordbug" and cell.defence == "standard":
+            raise UserError("the disk is full")
         stand_in(cell)
 
     with monkeypatch.context() as patch:
         patch.setattr("unfooled.benchmarks.cell_work.run_cell", failing)
-        with pytest.raises(UserError, match=r"not complete .*attacks/pwws: WordNet is gone.*Run it again"):
+        with pytest.raises(
+            UserError, match=r"not complete .*attacks/deepwordbug: the disk is full.*Run it again"
+        ):
             demo(tmp_path)
     demo(tmp_path)
-    assert {cell.what or cell.kind for cell in done} == {"pwws", "representations"}
+    assert [(cell.defence, cell.what) for cell in done] == [("standard", "deepwordbug")]
 
 
+@pytest.mark.usefixtures("no_page")
 def test_moved_demo_is_still_the_demo(tmp_path: Path, done: list[Cell]) -> None:
     demo(tmp_path / "here")
     (tmp_path / "here").rename(tmp_path / "there")
@@ -176,6 +236,7 @@ def test_moved_demo_is_still_the_demo(tmp_path: Path, done: list[Cell]) -> None:
     assert trained(done) == MODELS
 
 
+@pytest.mark.usefixtures("no_page")
 def test_run_with_other_settings_is_neither_used_nor_replaced(tmp_path: Path, done: list[Cell]) -> None:
     demo(tmp_path, quick=True)
     with pytest.raises(UsageError, match=r"another plan: .*limit"):
@@ -183,14 +244,20 @@ def test_run_with_other_settings_is_neither_used_nor_replaced(tmp_path: Path, do
     assert trained(done) == MODELS
 
 
+@pytest.mark.usefixtures("no_page")
 def test_command_tells_what_held_and_where_the_page_is(tmp_path: Path, done: list[Cell]) -> None:
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
     for part in (
-        "rsmi: clean test accuracy 0.837",
-        "right under pwws: 0.700",
-        "ignores a changed meaning under antonym: 0.300",
-        "whichever one word is replaced by whatever: 0.667",
+        "standard is right on 83.7 % of 1000 test texts",
+        SENTENCES[1][0],
+        "The page so far: file://",
+        "under them (deepwordbug) on 70.0 % (39.7 to 89.2 %; 7 of 10).",
+        "positive → negative, 1 of 2 words",
+        "or 100.0 % (72.2 to 100.0 %; 10 of 10) if only successes count that hold on fresh noise",
+        "stays right on 33.3 % (9.7 to 70.0 %; 2 of 6) whichever 2 words are inserted, deleted or replaced",
+        "is certified, whichever 2 words you insert, delete or replace:\n    one really quick fox",
+        '--certified "one goalkeeper parliament fox"',
         "report.html",
     ):
         assert part in result.output
@@ -215,8 +282,8 @@ def test_out_that_is_a_file_is_refused(tmp_path: Path, done: list[Cell]) -> None
 def test_both_demos_are_plans_of_the_same_parts(preset: str) -> None:
     plan = read_plan(preset=preset)
     assert [one.name for one in plan.defences] == MODELS
-    assert [one.recipe for one in plan.attacks] == ATTACKS
-    assert [one.only for one in plan.certificates] == [("random-mask",)]
+    assert [(one.recipe, one.only) for one in plan.attacks] == [("deepwordbug", tuple(MODELS))]
+    assert [(one.threat, one.only) for one in plan.certificates] == [("edits", ("random-delete",))]
 
 
 @pytest.mark.slow
@@ -229,11 +296,15 @@ def test_quick_demo_trains_attacks_certifies_and_reports(tmp_path: Path) -> None
     assert Path(said["report"]).is_file()
     plan = read_plan(preset="demo-quick")
     assert said["runs"][0]["examples"] == plan.train["limit_test"]
-    assert sorted(said["attacks"]["rsmi"]) == sorted(ATTACKS)
-    assert said["certificates"]["random-mask"]["inputs"] == plan.certificates[0].limit
-    assert len(list(out.glob("runs/*/representations/*/representations.json"))) == 2
+    assert {name: list(found) for name, found in said["attacks"].items()} == {
+        name: ["deepwordbug"] for name in MODELS
+    }
+    assert said["certificates"]["random-delete"]["inputs"] == plan.certificates[0].limit
+    if said["check"]:  # the promise, kept by the answers that keep it
+        answer = predict(said["check"]["run"], [said["check"]["edited"]], certified=True)[0]
+        assert answer.abstained or answer.label == said["check"]["label"]
     made = [path.stat().st_mtime_ns for path in sorted(out.glob("runs/*/unfooled.json"))]
-    assert len(made) == 3
+    assert len(made) == 2
     again = CliRunner().invoke(app, ["demo", "--quick", "--out", str(out)])
     assert again.exit_code == 0, again.output
     assert "report.html" in again.output

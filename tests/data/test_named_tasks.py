@@ -18,6 +18,7 @@ SIZES = {
     "movie-reviews": (6718, 746, 1066),
     "imdb": (19610, 2179, 3113),
     "news": (1672, 186, 266),
+    "news-leads": (1658, 184, 263),
     "spam": (3569, 397, 567),
     "snli": (89791, 9977, 9824),
     "boolq": (8484, 943, 3270),
@@ -80,6 +81,15 @@ def test_news_reads_a_folder_a_topic_in_either_encoding(tmp_path: Path) -> None:
     rows = read_small("news", tmp_path).train
     assert rows.text[3:5] == ["Title On sports.", "A £5 ticket"]
     assert rows.label == [0, 1, 2, 3, 3, 4]
+
+
+def test_news_leads_has_the_first_words_of_each_article(tmp_path: Path) -> None:
+    for topic in ("business", "entertainment", "politics", "sports", "tech"):
+        lay(tmp_path, **{f"{topic}/001.txt": "Title\n\n" + " ".join(f"w{n}" for n in range(50))})
+    lay(tmp_path, **{"tech/002.txt": "Short"})
+    texts = read_small("news-leads", tmp_path).train.text
+    assert texts[0].split() == ["Title", *(f"w{n}" for n in range(39))]
+    assert texts[-1] == "Short"
 
 
 def test_spam_reads_plain_and_quoted_messages(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from unfooled.benchmarks.cells import Cell, make_cells
 from unfooled.benchmarks.plan_file import read_plan
-from unfooled.benchmarks.run import REPORT, Watch, benchmark
+from unfooled.benchmarks.run import Watch, benchmark, write_page
 from unfooled.benchmarks.sweep import OnCell
 from unfooled.errors import UserError
 from unfooled.files import JsonMapping, JsonObject, read_json, write_text
@@ -94,7 +94,6 @@ def demo(
     ``on_cell`` and ``watch`` hear of the progress, as in :func:`unfooled.benchmark`.
     """
     from unfooled import assets
-    from unfooled.api.report import report
 
     started = time.perf_counter()
     plan = read_plan(preset="demo-quick" if quick else "demo")
@@ -104,8 +103,9 @@ def demo(
     def hear(cell: Cell, records: Sequence[JsonMapping]) -> None:
         if cell.kind == "train":
             write_predictions(cell)
-        if any(record["name"] == cell.name and record["status"] == "done" for record in records):
-            report(folder, out=folder / REPORT)
+        states = {record["name"]: record["status"] for record in records}
+        if states[cell.name] == "done" and set(states.values()) != {"done"}:  # the whole one comes at the end
+            write_page(folder)
         if on_cell:
             on_cell(cell, records)
 

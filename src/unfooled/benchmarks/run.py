@@ -169,16 +169,21 @@ def _result(state: State, cells: Sequence[Cell], *, report: bool = False) -> Ben
 
 
 def _write_report(state: State) -> tuple[str | None, str | None]:
-    """The page about the finished runs, and why there is none: a page costs no results."""
+    """The page about the finished runs, and why there is none."""
     if not any(one["kind"] == "train" and one["status"] == "done" for one in state.records.values()):
         return None, None
+    return write_page(state.out)
+
+
+def write_page(folder: Path) -> tuple[str | None, str | None]:
+    """Write the page of a benchmark; its path, or why it could not be written: a page costs no results."""
     from unfooled.api.report import report
 
     try:
-        report(state.out, out=state.out / REPORT)
+        report(folder, out=folder / REPORT)
     except Exception as error:
         return None, str(error)
-    return str(state.out / REPORT), None
+    return str(folder / REPORT), None
 
 
 def _check_folder(folder: Path) -> None:

@@ -27,14 +27,16 @@ class Story(Announcer):
         self._page_shown = False
 
     def cell(self, cell: Cell, records: Sequence[JsonMapping]) -> None:
+        from unfooled.benchmarks.run import REPORT
+
         super().cell(cell, records)
         if any(record["name"] == cell.name and record["status"] == "done" for record in records):
             for line in told(cell):
                 _line(f"  {line}")
             if not self._page_shown:
-                page = cell.run.parent.parent / "report.html"
-                _line(f"  The page so far: {page.resolve().as_uri()} (rewritten after every step: reload it)")
                 self._page_shown = True
+                page = cell.run.parent.parent / REPORT
+                _line(f"  The page so far: {page.resolve().as_uri()} (rewritten after every step: reload it)")
 
 
 def told(cell: Cell) -> Iterator[str]:
