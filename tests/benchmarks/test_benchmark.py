@@ -15,8 +15,8 @@ import yaml
 from tiny_attacks import Swap
 from tiny_plans import write_plan_inputs
 from unfooled.api import attack as attack_verb
-from unfooled.api import attack_job as attacking
 from unfooled.api import train as training
+from unfooled.api.jobs import attack_job as attacking
 from unfooled.attacks import RECIPES
 from unfooled.benchmarks import cell_work as benchmark_run
 from unfooled.benchmarks.plan_file import make_plan
