@@ -1,7 +1,7 @@
 """What a training step of each defence costs against plain fine-tuning: ratios, measured in one process.
 
-    python benchmarks/training_cost.py [DEFENCE …] [--task movie-reviews --task snli] [--rounds 20]
-        [--set freelb.steps=3] [--json FILE]
+    python benchmarks/training_cost.py [DEFENCE …] [--task movie-reviews --task snli] [--data questions.json]
+        [--rounds 20] [--set freelb.steps=3] [--json FILE]
 
 A round takes one batch, as training makes them (similar lengths, padded to the longest), and lets plain
 fine-tuning and every defence make one whole step with it in turn: loss, gradients, clipping and the step of
@@ -29,14 +29,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unfooled import data
 from unfooled.defences import DEFENCES, Session, Step, Training, TrainingData, make_defence
 from unfooled.errors import UserError
-from unfooled.hub.devices import device_and_bf16
 from unfooled.hub.pretrained import quiet
-from unfooled.models import TextModel, open_encoder
+from unfooled.models import Model
 from unfooled.settings import parse_assignments
+from unfooled.storage.config import TrainConfig
+from unfooled.training.data import load_any
 from unfooled.training.epoch_data import EpochData
+from unfooled.training.kinds import kind_of
 
 PLAIN = "standard"
 LIMITS = {"freelb": 2.8, "infobert": 5.4, "infobert+freelb": 5.4, "safer": 1.0, "rsmi": 1.9}
@@ -49,6 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("defences", nargs="*", help="names; all defences if none is given")
     parser.add_argument("--task", action="append", help="movie-reviews and snli if not given")
+    parser.add_argument("--data", action="append", default=[], help="files to train on, of any kind")
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--rounds", type=int, default=20, help="at least 1")
     parser.add_argument("--seconds", type=float, default=600, help="begin no round after so long, per task")
@@ -63,8 +65,10 @@ def main() -> None:
         settings = settings_by_defence(list(named), options.set)
         result = {
             task: training_cost(task, named, settings, options)
-            for task in options.task or ["movie-reviews", "snli"]
+            for task in options.task or ([] if options.data else ["movie-reviews", "snli"])
         }
+        for path in options.data:
+            result[Path(path).name] = training_cost(None, named, settings, options, path)
     except UserError as error:
         sys.exit(str(error))
     for task, costs in result.items():
@@ -100,16 +104,19 @@ def settings_by_defence(names: list[str], given: list[str]) -> dict[str, dict[st
 
 @quiet()
 def training_cost(
-    task: str, named: dict[str, str], settings: dict[str, dict[str, Any]], options: argparse.Namespace
+    task: str | None,
+    named: dict[str, str],
+    settings: dict[str, dict[str, Any]],
+    options: argparse.Namespace,
+    path: str | None = None,
 ) -> dict[str, Any]:
     """Seconds of a plain step, and by name the median of the ratios with their quartiles."""
-    splits = data.load(task)
-    device, bf16 = device_and_bf16("auto", options.precision)
-    length = splits.task.max_length
-    model = open_encoder(options.encoder, splits.task.labels, max_length=length, device=device, bf16=bf16)
-    rows = splits.train.select(range(min(len(splits.train), EXAMPLES)))
-    pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
-    inputs = TrainingData(model.encode(list(rows["text"]), pairs), list(rows["label"]))
+    config = TrainConfig(
+        task=task, data=path, encoder=options.encoder, precision=options.precision, limit=EXAMPLES
+    )
+    splits, kind = load_any(config), kind_of(config)
+    model = kind.opened(config, splits, None)
+    inputs = kind.training(model, splits, config)
     sessions: dict[str, Session[Any]] = {}
     for name, defence in {PLAIN: PLAIN, **named}.items():
         own = deepcopy(model)  # a defence may change the model that it trains
@@ -165,7 +172,7 @@ def _step(
         torch.cuda.synchronize()
 
 
-def _accumulate(model: TextModel, compute: Callable[[], Tensor]) -> Tensor:
+def _accumulate(model: Model, compute: Callable[[], Tensor]) -> Tensor:
     with model.autocast():  # around the whole pass, as the trainer has it
         loss = compute()
     loss.backward()
