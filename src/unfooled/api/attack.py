@@ -21,10 +21,9 @@ from unfooled.api.jobs.attack_job import (
     Progress,
     attack_report,
 )
-from unfooled.api.target import Target, open_target, reads_images
-from unfooled.attacks import Limits, Recipe, any_recipe
-from unfooled.attacks.image.image_recipe import ImageRecipe
-from unfooled.attacks.registry import DEFAULTS, for_images, for_texts
+from unfooled.api.target import Target, open_target, reads_images, reads_questions
+from unfooled.attacks import Limits, any_recipe
+from unfooled.attacks.registry import DEFAULTS, AnyRecipe, for_images, for_questions, for_texts
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
@@ -52,7 +51,7 @@ def attack(
     victim: str | Path | Classifier | Victim | Callable[..., Any] | Target,
     inputs: Inputs | Sequence[str] | None = None,
     *,
-    recipe: str | Mapping[str, Any] | Recipe | ImageRecipe | None = None,
+    recipe: str | Mapping[str, Any] | AnyRecipe | None = None,
     sizes: Sequence[float] = (),
     limit: int | None = 200,
     limits: Limits = Limits(),
@@ -68,11 +67,12 @@ def attack(
 ) -> AttackReport:
     """Attack ``victim``: a run folder, a classifier, a function, a pipeline, or a spec such as ``hf:NAME``.
 
-    ``inputs`` says on which texts or images (default: the test split of the run's own task), of which the
-    first ``limit`` in stratified order are attacked. ``recipe`` is a name (default: textfooler, for images
-    pgd-linf), or a name with settings such as ``{"name": "textfooler", "candidates": 20}``; so is
-    ``predictor``, for another one than the run's own. ``sizes`` are the sizes of the attack on an image (ε):
-    each is tried, for accuracy against size. ``limits`` bounds what an attack may do, ``tools`` are the
+    ``inputs`` says on which texts, questions or images (default: the test split of the run's own task), of
+    which the first ``limit`` are attacked, in stratified order; questions as they stand. ``recipe`` is a name
+    (default: textfooler, for images pgd-linf, for questions addsent), or a name with settings such as
+    ``{"name": "textfooler", "candidates": 20}``; so is ``predictor``, for another one than the run's own.
+    ``sizes`` are the sizes of the attack on an image (ε): each is tried, for accuracy against size.
+    ``limits`` bounds what an attack may do and says which answers to questions are right, ``tools`` are the
     models that recipes ask beside the victim.
 
     Results of a run are kept in a result set, RUN/attacks/RECIPE, or with ``out=SetName("mine")`` in
@@ -145,9 +145,14 @@ def attack(
 
 
 def _prepared(
-    target: Target, recipe: Recipe | ImageRecipe | None, inputs: Inputs, choices: AttackChoices
+    target: Target, recipe: AnyRecipe | None, inputs: Inputs, choices: AttackChoices
 ) -> PreparedAttack:
-    """The attack on texts or on images, as the victim reads; a recipe for the other kind is refused."""
+    """The attack on texts, questions or images, as the victim reads; a recipe for others is refused."""
+    if reads_questions(target):
+        from unfooled.api.jobs.question_attack import prepare_questions
+
+        chosen = for_questions(recipe or any_recipe(DEFAULTS["question"]))
+        return prepare_questions(target, chosen, inputs, choices)
     if reads_images(target):
         from unfooled.api.jobs.image_attack import prepare_images
 
@@ -157,7 +162,7 @@ def _prepared(
     return prepare_texts(target, for_texts(recipe or any_recipe(DEFAULTS["text"])), inputs, choices)
 
 
-def _chosen(recipe: str | Mapping[str, Any] | Recipe | ImageRecipe) -> Recipe | ImageRecipe:
+def _chosen(recipe: str | Mapping[str, Any] | AnyRecipe) -> AnyRecipe:
     if isinstance(recipe, str):
         return any_recipe(recipe)
     if isinstance(recipe, Mapping):

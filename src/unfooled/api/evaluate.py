@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 
 from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.inputs.generated_questions import GENERATORS, with_copies
-from unfooled.api.inputs.question_inputs import first_questions, own_questions, unseen_questions
+from unfooled.api.inputs.generated_questions import with_copies
+from unfooled.api.inputs.question_inputs import (
+    first_questions,
+    original_questions,
+    own_questions,
+    unseen_questions,
+)
 from unfooled.api.target import open_classifier
+from unfooled.attacks.questions.add_sent import GENERATORS
 from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, originals_of, read_questions
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, writable, write_json, write_text
@@ -96,7 +102,7 @@ def evaluate(
     parts = [(first_questions(rows, limit), about) for rows, about in parts]
     given = len(parts)
     for name in generate:
-        copied = with_copies(_originals(parts[0][0]), name, seed=seed)
+        copied = with_copies(original_questions(parts[0][0]), name, seed=seed)
         parts.append((copied, {"source": name, "dropped": {}, "rows": None, "generated": name}))
     total, done = sum(len(rows) for rows, _ in parts), 0
     answered: list[list[AnsweredQuestion]] = []
@@ -149,11 +155,6 @@ def _folder(run: Path | None, report: EvaluationReport) -> Path | None:
     sources = [report.clean["source"], *(one["source"] for one in report.adversarial)]
     told = fingerprint({**report.about, "sources": sources, "rows": [report.clean["examples"]]})[:8]
     return run / "evaluations" / f"{Path(sources[-1]).stem}-{told}"
-
-
-def _originals(rows: QuestionRows) -> QuestionRows:
-    """The questions that are no copies."""
-    return rows.take([place for place, own in enumerate(rows) if original_id(own.id) == own.id])
 
 
 def _asked_again(classifier: Classifier, found: list[RobustAnswer], times: int) -> list[RobustAnswer]:

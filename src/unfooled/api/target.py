@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -175,6 +175,13 @@ def reads_images(target: Target) -> bool:
     return isinstance(target.victim, ImageVictim)
 
 
+def reads_questions(target: Target) -> bool:
+    """Whether the victim answers questions."""
+    from unfooled.attacks.victims.question_victim import QuestionVictim
+
+    return isinstance(target.victim, QuestionVictim)
+
+
 def _opening(classifier: Classifier, predictor: PredictorChoice, identity: Mapping[str, object]) -> Opening:
     model = classifier.model
     return Opening(classifier.folder, predictor, {}, model.device.type, model.precision, identity)
@@ -213,6 +220,7 @@ def _of_classifier(
 ) -> Target:
     from unfooled.attacks.victims.image_victim import ImageVictim
     from unfooled.attacks.victims.ours import ClassifierVictim, DeployedVictim
+    from unfooled.attacks.victims.question_victim import QuestionVictim
     from unfooled.models import BlackBox
     from unfooled.predictors.override import with_predictor
 
@@ -226,8 +234,9 @@ def _of_classifier(
     if isinstance(classifier.model, BlackBox):
         name = f"{classifier.model.name} under {classifier.predictor.describe()['name']}"
         return Target(DeployedVictim(classifier), name, classifier.identity(), classifier)
+    kinds: dict[str, Callable[[Classifier], Victim]] = {"image": ImageVictim, "question": QuestionVictim}
     return Target(
-        ImageVictim(classifier) if classifier.model.kind == "image" else ClassifierVictim(classifier),
+        kinds.get(classifier.model.kind, ClassifierVictim)(classifier),
         name,
         classifier.identity(),
         classifier,

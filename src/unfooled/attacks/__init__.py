@@ -12,13 +12,21 @@ from __future__ import annotations
 from unfooled.attacks.attempt import Example
 from unfooled.attacks.limits import Limits
 from unfooled.attacks.recipe import Recipe
-from unfooled.attacks.registry import IMAGE_RECIPES, RECIPES, any_recipe, make_recipe, recipe_class
+from unfooled.attacks.registry import (
+    IMAGE_RECIPES,
+    QUESTION_RECIPES,
+    RECIPES,
+    any_recipe,
+    make_recipe,
+    recipe_class,
+)
 from unfooled.attacks.scheduler import run_attacks
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, Victim, WhiteBoxVictim
 from unfooled.records.outcome import Outcome
 
 __all__ = [
     "IMAGE_RECIPES",
+    "QUESTION_RECIPES",
     "RECIPES",
     "Answer",
     "Asked",

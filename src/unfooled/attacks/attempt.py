@@ -24,6 +24,7 @@ from unfooled.attacks.limits import Limits
 from unfooled.attacks.parts.protection import protected
 from unfooled.attacks.victim import Answer, Asked, Gradients, Query, derived_key
 from unfooled.records.outcome import LimitHit
+from unfooled.records.question_change import QuestionChange
 from unfooled.words.document import Document
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class Attempt(Budget):
     search_over: bool = False
     tried: bool = False
     """A changed text was asked about that might have been the result."""
+    last: Answer | None = None
+    """The answer to the result, once there is one, …"""
+    again: list[Answer] = field(default_factory=list)
+    """… and fresh answers to it, of a randomised victim."""
     reaching: dict[Query, Answer] = field(default_factory=dict)
     """The answers that reached the goal; a recipe may only return a document that is here."""
 
@@ -119,7 +124,21 @@ class Attempt(Budget):
         if self.limits.max_changed <= 0:
             return 0
         # 0.29 × 100 is a little less than 29 in floating point.
-        return max(1, int(self.limits.max_changed * len(self.original) + 1e-9))
+        return max(1, int(self.limits.max_changed * self.size + 1e-9))
+
+    @property
+    def size(self) -> int:
+        """How many words a share of words is a share of."""
+        return len(self.original)
+
+    def check_changeable(self) -> None:
+        """Raise ``NothingToChange`` where the limits forbid every change."""
+        if not self.changeable or self.max_changes == 0:
+            raise NothingToChange("no word may change")
+
+    def question_change(self) -> QuestionChange | None:
+        """What only the outcome of a question says."""
+        return None
 
     def ask(self, documents: Iterable[Document], *, ranking: bool = False) -> Steps[list[Trial]]:
         """The victim's answers, in order; fewer than asked for when the budget ends.
@@ -233,10 +252,13 @@ class Attempt(Budget):
 
     def _asked(self, query: Query) -> Asked:
         self._drawn += 1
-        asked = Asked(query, derived_key(self._key, self._drawn))
+        asked = self._as_asked(query, derived_key(self._key, self._drawn))
         if self.confirms:
             self._last[query] = asked
         return asked
+
+    def _as_asked(self, query: Query, key: int) -> Asked[Any]:
+        return Asked(query, key)
 
     def _trial(self, document: Document, answer: Answer) -> Trial:
         return Trial(document, answer, self.goal.score(answer), self.goal.reached(answer))

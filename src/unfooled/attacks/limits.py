@@ -9,6 +9,10 @@ from typing import Literal
 from unfooled.errors import UsageError
 from unfooled.settings import MOST_VOTES, setting
 
+SuccessName = Literal["exact-match", "f1"]
+OF_QUESTIONS = ("success", "f1_below")
+"""Limits that only attacks on questions know."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -28,6 +32,10 @@ class Limits:
         at_least=1,
         at_most=MOST_VOTES,
     )
+    success: SuccessName = setting(
+        "exact-match", "Of a question: exact-match (success is to lose it), or f1 (to fall below --f1-below)"
+    )
+    f1_below: float = setting(0.5, "Of a question: an answer with less F1 is wrong", at_least=0, at_most=1)
     cache_answers: bool = setting(False, "Reuse answers of a randomised victim to the same text")
 
     def __post_init__(self) -> None:
@@ -38,3 +46,5 @@ class Limits:
                 f"protect_pattern {self.protect_pattern!r} is not a regular expression: {error}. "
                 "Put a backslash before characters that stand for themselves."
             ) from error
+        if self.success != "f1" and self.f1_below != 0.5:
+            raise UsageError(f"--f1-below {self.f1_below:g} is for --success f1: give that too.")

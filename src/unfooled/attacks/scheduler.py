@@ -47,6 +47,7 @@ def run_attacks(
     randomised: bool = False,
     label_names: tuple[str, ...] = (),
     in_flight: int = 128,
+    begin: Callable[..., Attempt] = Attempt,
 ) -> Iterator[Outcome]:
     """Attack every example; outcomes come as they finish, each a function of its example and the seed."""
     if missing := [name for name in ("victim", *recipe.needs) if name not in services]:
@@ -57,7 +58,7 @@ def run_attacks(
 
     def begun() -> Iterator[tuple[Attempt, Steps[Outcome]]]:
         for example in examples:
-            attempt = Attempt(example, limits, seed, randomised, label_names, "confirmed" in services)
+            attempt = begin(example, limits, seed, randomised, label_names, "confirmed" in services)
             yield attempt, _attack(attempt, recipe, services)
 
     return run_flights(begun(), services, in_flight=in_flight)
@@ -153,8 +154,7 @@ def _attack(attempt: Attempt, recipe: Recipe, services: Mapping[str, Service]) -
             return _outcome(attempt, "skipped")
         attempt.goal = make_goal(recipe.goal, truth=attempt.example.label, original=first.label)
         try:
-            if not attempt.changeable or attempt.max_changes == 0:
-                raise NothingToChange("no word may change")
+            attempt.check_changeable()
             found = yield from recipe.search(attempt)
         except NothingToChange as nothing:
             return _outcome(attempt, "not-attackable", message=str(nothing))
@@ -182,10 +182,9 @@ def wrong_label(label: int | None, *, classes: int) -> str:
 
 def _verified(attempt: Attempt, found: Document, services: Mapping[str, Service]) -> Steps[Outcome]:
     """The outcome of a success: its last answer, fresh-noise check, similarity and part of speech."""
-    fresh: list[Any] = []
-    answer = attempt.reaching[found.texts]
+    answer = attempt.last = attempt.reaching[found.texts]
     if attempt.randomised:
-        fresh = yield from attempt.fresh(found, attempt.limits.fresh_predictions)
+        attempt.again = yield from attempt.fresh(found, attempt.limits.fresh_predictions)
     checks = yield from validity(attempt, found, services)
     return _outcome(
         attempt,
@@ -194,8 +193,8 @@ def _verified(attempt: Attempt, found: Document, services: Mapping[str, Service]
         label=answer.label,
         scores=answer.scores,
         changes=found.changes_from(attempt.original),
-        fresh_successes=sum(attempt.goal.reached(one) for one in fresh) if attempt.randomised else None,
-        fresh_total=len(fresh),
+        fresh_successes=sum(map(attempt.goal.reached, attempt.again)) if attempt.randomised else None,
+        fresh_total=len(attempt.again),
         similarity=checks.similarity,
         pos_valid=checks.pos_valid,
     )
@@ -210,11 +209,12 @@ def _outcome(attempt: Attempt, status: Status, **more: Any) -> Outcome:
         truth=attempt.example.label,
         first_label=None if first is None or first.abstained else first.label,
         first_scores=() if first is None else first.scores,
-        words=len(attempt.original),
+        words=attempt.size,
         queries=attempt.queries,
         forwards=attempt.forwards,
         budget_spent=bool(attempt.limit_hit),
         limit_hit=attempt.limit_hit,
         tried=attempt.tried,
+        question=attempt.question_change(),
         **more,
     )

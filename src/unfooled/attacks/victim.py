@@ -14,6 +14,8 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from unfooled.records.question_change import GivenAnswer
+
 Query = tuple[str, ...]
 """The text, or both texts of a pair."""
 ImageArray = NDArray[np.float32]
@@ -39,6 +41,8 @@ class Answer:
     forwards: int = 1
     """Forward passes spent on it."""
     abstained: bool = False
+    given: GivenAnswer | None = None
+    """Of a question: the answer itself. The classes are then right and wrong."""
 
 
 @dataclass(frozen=True)

@@ -91,11 +91,13 @@ def _try(cell: Cell, classifier: Classifier) -> None:
     if isinstance(cell.part, AttackPlan):
         from unfooled.api.jobs.text_attack import check_meaning_decides
         from unfooled.attacks import any_recipe
-        from unfooled.attacks.registry import for_images, for_texts
+        from unfooled.attacks.registry import for_images, for_questions, for_texts
 
         recipe = any_recipe(cell.part.recipe, cell.part.settings)
         if opened.model.kind == "image":
             for_images(recipe)
+        elif opened.model.kind == "question":
+            for_questions(recipe)
         else:
             task = cell.part.inputs.get("task") or (classifier.task or {}).get("name")
             check_meaning_decides(for_texts(recipe), task)

@@ -61,6 +61,7 @@ def attack(
 
     Example: unfooled attack runs/rsmi --recipe textfooler --limit 200 --show 3
     Images: unfooled attack runs/digits --recipe pgd-linf --sizes 0.02,0.05,0.1
+    Questions: unfooled attack runs/qa --recipe addsent,textfooler
 
     Interrupted? Run the same command again: finished examples are kept. Leaves with code 1 if an input was
     refused or ended in an error; the others are attacked all the same.
@@ -72,11 +73,12 @@ def attack(
         return list_recipes(json_)
     if run is None:
         raise UsageError("Name what to attack: the folder of a run, or hf:NAME, module:function, https://….")
-    from unfooled.cli.image_attacks import default_recipe, holds_images, parse_sizes
+    from unfooled.cli.attack_kinds import default_recipe, kind_of_run
+    from unfooled.cli.image_attacks import parse_sizes
     from unfooled.settings import build, parse_assignments
 
     wanted = [name.strip() for one in recipe or [default_recipe(run)] for name in one.split(",")]
-    chosen = _recipes(wanted, parse_assignments(set_ or []), images=holds_images(run))
+    chosen = _recipes(wanted, parse_assignments(set_ or []), kind=kind_of_run(run))
     wanted_sizes = parse_sizes(sizes)
     check_whole("--limit", limit)
     check_whole("--in-flight", in_flight, at_most=MOST_AT_ONCE)
@@ -148,14 +150,14 @@ def attack(
 
 
 def _recipes(
-    wanted: Sequence[str], settings: Mapping[str, object], *, images: bool
+    wanted: Sequence[str], settings: Mapping[str, object], *, kind: str
 ) -> dict[str, dict[str, object]]:
     """The recipes with the settings of each; of several, a setting goes to all that have it."""
-    from unfooled.attacks import IMAGE_RECIPES, RECIPES, any_recipe, recipe_class
+    from unfooled.attacks import any_recipe, recipe_class
+    from unfooled.attacks.registry import recipes_for
     from unfooled.settings import describe_settings
 
-    every = IMAGE_RECIPES if images else RECIPES
-    chosen = list(every) if "all" in wanted else list(dict.fromkeys(wanted))
+    chosen = recipes_for(kind) if "all" in wanted else list(dict.fromkeys(wanted))
     known: dict[str, set[str]] = {}
     for name in chosen:
         known[name] = {info.name for info in describe_settings(recipe_class(name))}
@@ -174,7 +176,7 @@ def _within_reach(
     chosen: dict[str, dict[str, object]], target: Target, inputs: Inputs, *, only_these: bool
 ) -> dict[str, dict[str, object]]:
     """Without the recipes that do not fit this victim or its task; one that was asked for is refused."""
-    from unfooled.cli.image_attacks import check_reach
+    from unfooled.cli.attack_kinds import check_reach
 
     possible = {}
     for name, settings in chosen.items():

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unfooled.cli.console import rate
-from unfooled.errors import UsageError, UserError
+from unfooled.errors import UsageError
 from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
-    from unfooled.api.target import Target
-    from unfooled.data.inputs import Inputs
     from unfooled.records.outcome import Outcome
 
 NAMES = {"linf": "ℓ∞", "l2": "ℓ2"}
-
-
-def holds_images(run: str) -> bool:
-    """Whether this is the folder of a run on images, told without loading it."""
-    from unfooled.files import read_json
-
-    marker = Path(run) / "unfooled.json"
-    try:
-        return marker.is_file() and "images" in read_json(marker)
-    except (UserError, OSError, ValueError):
-        return False  # what is wrong with it is told when it is opened
-
-
-def default_recipe(run: str) -> str:
-    """The recipe where none is named."""
-    from unfooled.attacks.registry import DEFAULTS
-
-    return DEFAULTS["image" if holds_images(run) else "text"]
 
 
 def parse_sizes(text: str | None) -> tuple[float, ...]:
@@ -47,20 +25,6 @@ def parse_sizes(text: str | None) -> tuple[float, ...]:
                 f"--sizes {text}: {part.strip() or 'nothing'!r} is no number. Write --sizes 0.05,0.1,0.2."
             ) from error
     return tuple(found)
-
-
-def check_reach(target: Target, inputs: Inputs, name: str, settings: Mapping[str, object]) -> None:
-    """Refuse a recipe that needs more of this victim, or of the user, than there is."""
-    from unfooled.api.jobs.text_attack import check_fits
-    from unfooled.api.target import reads_images
-    from unfooled.attacks import any_recipe, make_recipe
-    from unfooled.attacks.registry import for_images
-
-    if not reads_images(target):
-        return check_fits(make_recipe(name), target, inputs)
-    recipe = for_images(any_recipe(name, settings))
-    if hasattr(recipe, "check_ready"):
-        recipe.check_ready()
 
 
 def curve_lines(summary: JsonMapping) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.image_change import ImageChange
+from unfooled.records.question_change import QuestionChange
 from unfooled.settings import build
 from unfooled.words.document import Change
 
@@ -60,6 +61,8 @@ class Outcome:
     seconds: float = 0.0
     image: ImageChange | None = None
     """Of an image: how far it was moved, and its pixels. ``original`` is then a line that names it."""
+    question: QuestionChange | None = None
+    """Of a question: the answers and what they are worth. Class 0 is then a right answer, 1 a wrong one."""
 
     @property
     def attacked(self) -> bool:

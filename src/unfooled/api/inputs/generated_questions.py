@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from unfooled.attacks.questions.add_sent import COPIES, QuestionLexicon, distractors, own_lexicon
-from unfooled.data.qa import QuestionRows
+from unfooled.attacks.questions.add_sent import (
+    GENERATORS,
+    QuestionLexicon,
+    distracted,
+    own_lexicon,
+    sentences_for,
+)
+from unfooled.data.qa import AskedQuestion, QuestionRows
 from unfooled.errors import UserError
-
-GENERATORS: Mapping[str, int] = {"addsent": COPIES, "addonesent": 1}
-"""How many copies of each question a generator makes."""
 
 
 def with_copies(
@@ -21,25 +23,33 @@ def with_copies(
     The sentences depend on the seed, the question and its answers alone. Questions that no word can be
     changed of have no copy.
     """
-    words = own_lexicon() if lexicon is None else lexicon
     questions, paragraphs = [], []
-    for question, paragraph in zip(rows.questions, rows.paragraphs, strict=True):
-        made = distractors(
-            question.text,
-            question.truth,
-            count=GENERATORS[generator],
-            key=f"{generator} {seed} {question.id} {question.text}",
-            lexicon=words,
-        )
-        gap = "" if question.context[-1:].isspace() else " "
+    made = sentences_of(rows.questions, generator, count=GENERATORS[generator], seed=seed, lexicon=lexicon)
+    if not any(made):
+        raise UserError(f"{generator}: no question has a word that could be changed. Are they English?")
+    for question, paragraph, own in zip(rows.questions, rows.paragraphs, made, strict=True):
         questions.append(question)
         questions += [
             replace(
-                question, id=f"{question.id}-{generator}{n}", context=f"{question.context}{gap}{sentence}"
+                question, id=f"{question.id}-{generator}{n}", context=distracted(question.context, one)[0]
             )
-            for n, sentence in enumerate(made)
+            for n, one in enumerate(own)
         ]
-        paragraphs += [paragraph] * (1 + len(made))
-    if len(questions) == len(rows):
-        raise UserError(f"{generator}: no question has a word that could be changed. Are they English?")
+        paragraphs += [paragraph] * (1 + len(own))
     return QuestionRows(tuple(questions), tuple(paragraphs))
+
+
+def sentences_of(
+    questions: tuple[AskedQuestion, ...],
+    generator: str,
+    *,
+    count: int,
+    seed: int,
+    lexicon: QuestionLexicon | None = None,
+) -> list[tuple[str, ...]]:
+    """The distractors of each question; none where no word of it can be changed."""
+    words = own_lexicon() if lexicon is None else lexicon
+    return [
+        tuple(sentences_for(generator, one.id, one.text, one.truth, count=count, seed=seed, lexicon=words))
+        for one in questions
+    ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unfooled.api.inputs.unseen_rows import unseen_places
 from unfooled.api.jobs.certify_job import Item
 from unfooled.data.fingerprints import RowFingerprints
 from unfooled.data.images import ImageRows
@@ -94,19 +95,9 @@ def _checked(
     rows: ImageRows, run: Path | None, known: RowFingerprints | None, *, include: bool, source: str
 ) -> tuple[ImageRows, RowCheck | None]:
     """The rows that may be used, and how many the run was trained on."""
-    if run is None:
-        return rows, None
-    if known is None:
-        return rows, RowCheck(len(rows), checked=False)
-    trained, dev = known.which(rows, "train"), known.which(rows, "dev")
-    check = RowCheck(len(rows), sum(trained), included=include, dev=sum(dev))
-    if include or not any(trained):
+    in_split = None if known is None else lambda split: known.which(rows, split)
+    left, check = unseen_places(run, in_split, rows=len(rows), include=include, source=source)
+    if left is None:
         return rows, check
-    if all(trained):
-        raise UsageError(
-            f"{source}: {writable(run)} was trained on all {len(rows):,} rows. Name other inputs, or include "
-            "them with --allow-training-rows."
-        )
-    left = [place for place, own in enumerate(trained) if not own]
     order = stratified_order([int(rows.labels[place]) for place in left], TEST_KEY)
     return rows.take([left[place] for place in order]), check

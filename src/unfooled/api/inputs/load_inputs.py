@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from unfooled.api.inputs.unseen_rows import unseen_places
 from unfooled.data.fingerprints import RowFingerprints
 from unfooled.data.inputs import Inputs, LabelledInputs, Reads, class_numbers, file_inputs, given_texts
 from unfooled.data.rows import Rows
@@ -18,6 +19,11 @@ from unfooled.files import read_yaml, writable
 from unfooled.records.row_check import RowCheck
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.training.run_rows import CONFIG, TEST, kept_test, read_fingerprints, run_config
+
+NEEDS_TEXTS = (
+    "The recipe fits a masked language model to the training texts; --masked-lm NAME uses another one, "
+    "without them."
+)
 
 
 def load_inputs(
@@ -71,10 +77,7 @@ def training_texts(run: Path | None, inputs: Inputs) -> list[str] | None:
         try:
             train = _split_of(_own_data(run), read_fingerprints(run), "train")
         except UserError as error:
-            raise UserError(
-                f"{error} The recipe fits a masked language model to the training texts; --masked-lm NAME "
-                "uses another one, without them."
-            ) from error
+            raise UserError(f"{error} {NEEDS_TEXTS}") from error
     else:
         train = load_data(_config(run, inputs)).rows["train"]
     return [*train.text, *(train.text_pair or ())]
@@ -131,19 +134,13 @@ def _checked(
 ) -> LabelledInputs:
     """The inputs with their ``check``; without the rows that the run was trained on, unless ``include``."""
     rows = Rows(found.texts, found.labels, found.rows, found.pairs)
-    if known is None:
-        return replace(found, check=RowCheck(len(rows), checked=False))
-    trained, dev = known.which(rows, "train"), known.which(rows, "dev")
-    check = replace(found.check or RowCheck(len(rows)), training=sum(trained), included=include, dev=sum(dev))
+    in_split = None if known is None else lambda split: known.which(rows, split)
+    left, check = unseen_places(run, in_split, rows=len(rows), include=include, source=found.source)
+    if check is not None and found.check is not None:
+        check = replace(check, missing=found.check.missing)
     found = replace(found, check=check)
-    if include or not any(trained):
+    if left is None:
         return found
-    if all(trained):
-        raise UsageError(
-            f"{found.source}: {writable(run)} was trained on all {len(rows):,} rows. Name other inputs, or "
-            "include them with --allow-training-rows."
-        )
-    left = [place for place, own in enumerate(trained) if not own]
     order = stratified_order([rows.label[place] for place in left], TEST_KEY)
     return found.take([left[place] for place in order])
 

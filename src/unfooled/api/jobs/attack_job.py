@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from unfooled.api.inputs.load_inputs import load_inputs, training_texts
 from unfooled.api.target import Opens, Target, travelling
 from unfooled.attacks import Example, Limits, Recipe, run_attacks
-from unfooled.attacks.image.image_recipe import ImageRecipe
+from unfooled.attacks.attempt import Attempt
+from unfooled.attacks.registry import AnyRecipe
 from unfooled.attacks.tools import Tools, make_services
 from unfooled.data.inputs import Inputs, LabelledInputs
 from unfooled.files import MEASURE_AGAIN, JsonObject, read_json
@@ -65,7 +66,7 @@ class PreparedAttack:
     summarise: Callable[[Iterable[Outcome]], JsonObject]
 
 
-def described(recipe: Recipe | ImageRecipe) -> JsonObject:
+def described(recipe: AnyRecipe) -> JsonObject:
     """A recipe as reports and questions tell it."""
     # What is left open stays out of the key: recipes gain such settings, and old journals still fit.
     settings = {name: value for name, value in asdict(recipe).items() if value is not None}  # type: ignore[call-overload]
@@ -87,6 +88,13 @@ class AttackSpec:
     in_flight: int
     device: str
 
+    begin: ClassVar[Callable[..., Attempt]] = Attempt
+    """What holds the state of one attack."""
+
+    def texts_to_fit(self, target: Target) -> list[str]:
+        """The texts that a masked language model is fitted to."""
+        return texts_to_fit(target, self.inputs)
+
     def open(self, at_once: int) -> AttackWorker:
         target = self.victim if isinstance(self.victim, Target) else self.victim.open()
         return AttackWorker(self, target, min(self.in_flight, at_once))
@@ -103,7 +111,7 @@ class AttackWorker:
             target.victim,
             spec.recipe,
             spec.tools,
-            training_texts=lambda: texts_to_fit(target, spec.inputs),
+            training_texts=lambda: spec.texts_to_fit(target),
             device=spec.device,
         )
 
@@ -124,6 +132,7 @@ class AttackWorker:
             randomised=self._victim.randomised,
             label_names=self._spec.label_names,
             in_flight=self._in_flight,
+            begin=self._spec.begin,
         ):
             yield places.pop((outcome.row, outcome.original, outcome.truth)), outcome.to_dict()
 

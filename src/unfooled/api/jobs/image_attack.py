@@ -12,12 +12,13 @@ from unfooled.api.inputs.certify_inputs import given_items
 from unfooled.api.inputs.image_inputs import image_items, known_images
 from unfooled.api.jobs.attack_job import AttackChoices, PreparedAttack, described, worth_another_try
 from unfooled.api.jobs.certify_job import Item
+from unfooled.api.jobs.text_attack import check_limits
 from unfooled.api.target import Opens, Target, open_target
 from unfooled.attacks.image.ball import Norm
 from unfooled.attacks.image.image_attempt import ImageExample
 from unfooled.attacks.image.image_recipe import ImageRecipe, services_of, size_of
 from unfooled.attacks.image.image_story import run_image_attacks
-from unfooled.attacks.limits import Limits
+from unfooled.attacks.limits import OF_QUESTIONS, Limits
 from unfooled.attacks.scheduler import Service
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims.image_victim import ImageVictim, load_foolbox
@@ -173,9 +174,9 @@ def prepare_images(
 
 def _check_choices(choices: AttackChoices, classifier: Classifier) -> None:
     """Refuse what is about words, and precision that depends on the batch."""
-    for field in fields(Limits):
-        if field.name not in OF_IMAGES and getattr(choices.limits, field.name) != field.default:
-            raise UsageError(f"--{field.name.replace('_', '-')} is for attacks on texts. Leave it out.")
+    check_limits(choices.limits, OF_QUESTIONS, "questions")
+    of_words = {field.name for field in fields(Limits)}.difference(OF_IMAGES)
+    check_limits(choices.limits, of_words, "texts")
     for field in fields(Tools):
         if getattr(choices.tools, field.name) != field.default:
             raise UsageError(f"--{field.name.replace('_', '-')} is for attacks on texts. Leave it out.")

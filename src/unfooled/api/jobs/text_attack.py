@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from unfooled.api.jobs.attack_job import (
 )
 from unfooled.api.target import Target
 from unfooled.attacks import Recipe
+from unfooled.attacks.limits import OF_QUESTIONS, Limits
 from unfooled.attacks.parts.constraints import fitted_to
 from unfooled.attacks.tools import check_access, lexicon_versions
 from unfooled.data import get_task, task_names
@@ -35,6 +37,7 @@ def prepare_texts(target: Target, recipe: Recipe, inputs: Inputs, choices: Attac
     chosen = fitted_to(tools.similarity, recipe)
     if choices.sizes:
         raise UsageError(f"--sizes are sizes of attacks on images, and {target.name} reads texts.")
+    check_limits(limits, OF_QUESTIONS, "questions")
     check_fits(chosen, target, inputs)
     found = load_inputs(target.reader, target.run, inputs, limit=choices.limit, lenient=True)
     if limits.sentence != "either" and found.pairs is None:
@@ -44,12 +47,12 @@ def prepare_texts(target: Target, recipe: Recipe, inputs: Inputs, choices: Attac
         "unfooled": versions()["unfooled"],
         "victim": dict(target.identity),
         "recipe": described(chosen),
-        "limits": asdict(limits),
+        "limits": {name: value for name, value in asdict(limits).items() if name not in OF_QUESTIONS},
         "tools": asdict(tools)
         | ({"fitted_to": fingerprint({"texts": texts_to_fit(target, inputs)})} if fitted else {}),
         "seed": choices.seed,
         "labels": found.names,
-        "lexicon": lexicon_versions() | _own_files(chosen),
+        "lexicon": lexicon_versions() | own_files(chosen),
     }
     job = attack_job(found, fingerprint(conditions))
     spec = AttackSpec(
@@ -79,6 +82,13 @@ def prepare_texts(target: Target, recipe: Recipe, inputs: Inputs, choices: Attac
     )
 
 
+def check_limits(limits: Limits, names: Iterable[str], things: str) -> None:
+    """Refuse limits that are for attacks on other things."""
+    for field in fields(Limits):
+        if field.name in names and getattr(limits, field.name) != field.default:
+            raise UsageError(f"--{field.name.replace('_', '-')} is for attacks on {things}. Leave it out.")
+
+
 def check_fits(recipe: Recipe, target: Target, inputs: Inputs) -> None:
     """Refuse a recipe that needs more of the victim than it shows, or is none for its task."""
     check_access(target.victim, recipe)
@@ -95,7 +105,7 @@ def check_meaning_decides(recipe: Recipe, task: object) -> None:
         )
 
 
-def _own_files(recipe: Recipe) -> dict[str, str]:
+def own_files(recipe: Recipe) -> dict[str, str]:
     """What the user's own word vectors and paraphrases hold; a name alone would not tell."""
     from unfooled.assets.digest import of_file
 

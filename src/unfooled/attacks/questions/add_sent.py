@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,6 +24,8 @@ from unfooled.words.word import WORD, in_case_of
 
 COPIES = 5
 """Sentences that AddSent tries."""
+GENERATORS: Mapping[str, int] = {"addsent": COPIES, "addonesent": 1}
+"""How many copies of each question a generator makes."""
 NEAR = 10
 """Nearest words that a name may become."""
 
@@ -52,6 +54,28 @@ def own_lexicon() -> QuestionLexicon:
         lambda word, pos: wordnet.antonyms(word, pos),
         lambda word: [near for near, _ in vectors.neighbours(word, count=NEAR)],
     )
+
+
+def sentences_for(
+    generator: str,
+    id: str,
+    question: str,
+    truth: Sequence[str],
+    *,
+    count: int,
+    seed: int,
+    lexicon: QuestionLexicon,
+) -> list[str]:
+    """The sentences that a generator adds for a question: a function of the seed, it and its answers."""
+    return distractors(
+        question, truth, count=count, key=f"{generator} {seed} {id} {question}", lexicon=lexicon
+    )
+
+
+def distracted(context: str, sentence: str) -> tuple[str, tuple[int, int]]:
+    """The context with the sentence at its end, and where that stands."""
+    before = context if context[-1:].isspace() else f"{context} "
+    return before + sentence, (len(before), len(before) + len(sentence))
 
 
 def distractors(

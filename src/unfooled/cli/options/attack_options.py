@@ -20,8 +20,8 @@ Victim = Annotated[
 Recipe = Annotated[
     list[str] | None,
     typer.Option(
-        help="Attack (default: textfooler; for images pgd-linf). Several: a,b or --recipe a --recipe b; or "
-        "all. See --list.",
+        help="Attack (default: textfooler; for images pgd-linf, for questions addsent). Several: a,b or "
+        "--recipe a --recipe b; or all. See --list.",
         show_default=False,
         autocompletion=completion.recipes,
     ),
@@ -36,7 +36,7 @@ Sizes = Annotated[
         show_default=False,
     ),
 ]
-Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified).")]
+Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified; questions as they stand).")]
 PredictorSet = Annotated[
     list[str] | None, typer.Option(help="A setting of the predictor, e.g. --predictor-set votes=50.")
 ]
@@ -56,6 +56,9 @@ Out = Annotated[
         "--out", help="Folder for attack.json and the journal (default: a result set, RUN/attacks/NAME)."
     ),
 ]
-Show = Annotated[int, typer.Option(help="Show so many successes: changed words, or how far an image moved.")]
+Show = Annotated[
+    int,
+    typer.Option(help="Show so many successes: changed words, added sentences, or how far an image moved."),
+]
 Export = Annotated[Path | None, typer.Option(help="Write all outcomes to a file: .csv, .jsonl or .parquet.")]
 List = Annotated[bool, typer.Option("--list", help="List the recipes and their settings, then leave.")]

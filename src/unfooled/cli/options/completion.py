@@ -48,10 +48,9 @@ def defences() -> Iterable[tuple[str, str]]:
 
 @_completion
 def recipes() -> Iterable[tuple[str, str]]:
-    from unfooled.attacks.registry import IMAGE_RECIPES, RECIPES
+    from unfooled.attacks.registry import all_recipes
 
-    every = [*RECIPES.items(), *IMAGE_RECIPES.items()]
-    return [("all", "every recipe that works here"), *((name, cls.paper) for name, cls in every)]
+    return [("all", "every recipe that works here"), *((name, cls.paper) for name, cls in all_recipes())]
 
 
 @_completion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from unfooled.cli.console import err, out, print_json, print_settings, rate
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from unfooled.records.outcome import Outcome
     from unfooled.records.results.attack_report import AttackReport
+    from unfooled.words.document import Change
 
 NOTHING = {"n": 0}
 CONTEXT = 60
@@ -21,7 +22,7 @@ CONTEXT = 60
 
 
 def list_recipes(as_json: bool) -> None:
-    from unfooled.attacks import IMAGE_RECIPES, RECIPES
+    from unfooled.attacks.registry import all_recipes, reads
     from unfooled.settings import describe_settings
 
     if as_json:
@@ -33,15 +34,15 @@ def list_recipes(as_json: bool) -> None:
                         "paper": cls.paper,
                         "goal": cls.goal,
                         "needs": list(cls.needs),
-                        "reads": getattr(cls, "reads", "text"),
+                        "reads": reads(cls),
                         "settings": [vars(info) for info in describe_settings(cls)],
                     }
-                    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]
+                    for name, cls in all_recipes()
                 ]
             }
         )
-    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]:
-        access = "images, " if getattr(cls, "reads", "text") == "image" else ""
+    for name, cls in all_recipes():
+        access = {"image": "images, ", "question": "questions, "}.get(reads(cls), "")
         access += cls.goal + (", white box" if "gradients" in cls.needs else "")
         out.print(f"[bold]{name}[/]  ({access})  {cls.paper}", soft_wrap=True, markup=True)
         print_settings(cls)
@@ -50,6 +51,7 @@ def list_recipes(as_json: bool) -> None:
 def show_report(report: AttackReport) -> None:
     """The numbers of one attack."""
     from unfooled.cli.image_attacks import curve_lines
+    from unfooled.cli.show.question_show import score_lines
     from unfooled.records.row_check import row_notes
     from unfooled.records.summaries.attack_summary import cut_short, untried
 
@@ -60,6 +62,8 @@ def show_report(report: AttackReport) -> None:
         f"{about['recipe']['name']} on {about['victim']['name']}: {summary['examples']} inputs of "
         f"{about['source']}, {summary['attacked']} attacked, seed {about['seed']}"
     )
+    if "right" in summary:
+        _line(f"right answers: {summary['right']}")
     names = {
         "sacc": "SAcc  correct without attack",
         "racc": "RAcc  reacted to the change of meaning" if obstinate else "RAcc  correct under attack",
@@ -70,6 +74,8 @@ def show_report(report: AttackReport) -> None:
     for key, name in names.items():
         if key in summary:
             _line(f"{name:<40}{rate(summary[key])}")
+    for line in score_lines(summary):
+        _line(line)
     for key, name, digits in (
         ("queries", "AvgQ  queries per attacked input", 1),
         ("gradients", "gradient calls per attacked input", 1),
@@ -151,32 +157,46 @@ def changes_text(outcome: Outcome, labels: tuple[str, ...], *, colour: bool) -> 
     from rich.text import Text
 
     from unfooled.cli.image_attacks import moved_text
+    from unfooled.cli.show.question_show import question_text
 
+    if outcome.question:
+        return question_text(outcome, colour=colour)
     before, after = (
         labels[number] if number is not None and number < len(labels) else str(number)
         for number in (outcome.first_label, outcome.label)
     )
     facts = f"row {outcome.row}: {before} → {after}"
     facts += "" if outcome.image else f", {len(outcome.changes)} of {outcome.words} words"
-    if outcome.fresh_successes is not None:
-        facts += f", holds in {outcome.fresh_successes} of {outcome.fresh_total} fresh predictions"
+    facts += confirmed_text(outcome)
     shown = Text.assemble(("\n" + facts, "bold"), "\n")
     if outcome.image:
         return shown.append(moved_text(outcome))
     for which, text in enumerate(outcome.original):
         if which:
             shown.append(" ⟷ ", style="dim")
-        position = 0
-        for change in sorted((c for c in outcome.changes if c.which == which), key=lambda c: c.start):
-            shown.append(_shortened(text[position : change.start], first=position == 0))
-            if colour:
-                shown.append(printable(change.before), style="red strike")
-                shown.append(" ").append(printable(change.after), style="green")
-            else:
-                shown.append(f"[-{printable(change.before)}-]{{+{printable(change.after)}+}}")
-            position = change.end
-        shown.append(_shortened(text[position:], first=position == 0, last=True))
+        append_changed(shown, text, [one for one in outcome.changes if one.which == which], colour=colour)
     return shown
+
+
+def confirmed_text(outcome: Outcome) -> str:
+    """In how many fresh predictions of a randomised victim a success holds."""
+    if outcome.fresh_successes is None:
+        return ""
+    return f", holds in {outcome.fresh_successes} of {outcome.fresh_total} fresh predictions"
+
+
+def append_changed(shown: Text, text: str, changes: Sequence[Change], *, colour: bool) -> None:
+    """A text with its changed words, what stood there and what stands there now."""
+    position = 0
+    for change in sorted(changes, key=lambda one: one.start):
+        shown.append(_shortened(text[position : change.start], first=position == 0))
+        if colour:
+            shown.append(printable(change.before), style="red strike")
+            shown.append(" ").append(printable(change.after), style="green")
+        else:
+            shown.append(f"[-{printable(change.before)}-]{{+{printable(change.after)}+}}")
+        position = change.end
+    shown.append(_shortened(text[position:], first=position == 0, last=True))
 
 
 def mean(value: JsonMapping, digits: int) -> str:

@@ -49,10 +49,11 @@ class AttackReport(Result):
         ]
         if summary["randomised"]:
             facts.append(("success on fresh noise", share_text(summary["asr_verified"])))
+        facts += _score_facts(summary)
         facts.append(("queries", mean_text(summary["queries"])))
         if "curve" in summary:
             facts += _size_facts(summary)
-        else:
+        elif summary["changed_words"]["n"]:
             facts.append(("changed words", mean_text(summary["changed_words"])))
         apart = {name: summary["counts"][name] for name in ("not-attackable", "refused", "error")}
         facts += [(name, f"{count:,}") for name, count in apart.items() if count]
@@ -62,6 +63,17 @@ class AttackReport(Result):
     def rows(self) -> Iterator[JsonMapping]:
         recipe = str(self.about["recipe"]["name"])
         return (outcome_row(recipe, one, self.labels) for one in self.outcomes)
+
+
+def _score_facts(summary: JsonMapping) -> Facts:
+    """F1 and exact match of answers to questions; nothing for other inputs."""
+    if "right" not in summary:
+        return []
+    facts = [("right answers", str(summary["right"]))]
+    for key, name in (("f1", "F1"), ("exact_match", "exact match")):
+        before, after = (share_text(summary[f"{key}_{time}"]) for time in ("before", "after"))
+        facts += [(f"{name} before", before), (f"{name} under attack", after)]
+    return facts
 
 
 def _size_facts(summary: JsonMapping) -> Facts:

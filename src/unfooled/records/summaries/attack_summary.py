@@ -61,7 +61,7 @@ def attack_summary(
             nothing_tried += not one.tried
         if one.status == "success":
             verified += one.verified
-            if one.image is None:
+            if one.image is None and not (one.question and one.question.added):
                 numbers["changed_words"].append(len(one.changes))
                 numbers["changed_share"].append(len(one.changes) / max(1, one.words))
             if one.similarity is not None:
