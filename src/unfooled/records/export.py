@@ -75,6 +75,12 @@ COLUMNS = {
     "distance": "double",
     "gradients": "int64",
     "found_by": "string",
+    "id": "string",
+    "f1_before": "double",
+    "f1_after": "double",
+    "exact_match_before": "double",
+    "exact_match_after": "double",
+    "added": "string",
 }
 """The columns of :func:`outcome_row` and their types in a file."""
 
@@ -111,6 +117,7 @@ def outcome_row(recipe: str, outcome: Outcome, labels: Sequence[str]) -> dict[st
         "seconds": outcome.seconds,
         "message": _clean(outcome.message),
         **_of_image(outcome.image),
+        **_of_question(outcome),
     }
 
 
@@ -124,6 +131,26 @@ def _of_image(change: ImageChange | None) -> dict[str, object]:
         "distance": change.distance,
         "gradients": change.gradients,
         "found_by": change.found_by or None,
+    }
+
+
+def _of_question(outcome: Outcome) -> dict[str, object]:
+    """What only attacks on questions have; their answers are texts."""
+    change = outcome.question
+    if change is None:
+        names = ("f1_before", "f1_after", "exact_match_before", "exact_match_after")
+        return dict.fromkeys(("id", *names, "added"))
+    before, after = change.before, change.after
+    return {
+        "label": _clean(" / ".join(dict.fromkeys(change.truth))),
+        "first_answer": None if before is None or before.abstained else _clean(before.text),
+        "answer": None if after is None or after.abstained else _clean(after.text),
+        "id": _clean(change.id),
+        "f1_before": None if before is None else before.f1,
+        "f1_after": None if after is None else after.f1,
+        "exact_match_before": None if before is None else before.exact_match,
+        "exact_match_after": None if after is None else after.exact_match,
+        "added": _clean((outcome.perturbed or ("", ""))[1][slice(*change.added)]) if change.added else None,
     }
 
 

@@ -23,6 +23,8 @@ COLUMNS = (
     Column("ASR", meaning="answer changed, of those attacked"),
     Column("RAcc re-verified", meaning="only successes that most fresh predictions confirm count"),
     Column("ASR re-verified", meaning="successes that most fresh predictions confirm"),
+    Column("F1 before", meaning="of answers to questions, without an attack"),
+    Column("F1 under attack", meaning="a failed attack leaves the answer, or counts with its worst copy"),
     Column("Queries", meaning="mean over the attacked inputs (AvgQ)"),
     Column("Forwards", meaning="forward passes of the victim, mean over the attacked inputs"),
     Column("Words changed", meaning="mean over the successes"),
@@ -69,7 +71,8 @@ def attack_table(
 
 def notes(found: Sequence[tuple[ModelEvidence, Attack]]) -> list[str]:
     """What must be known before the numbers are used."""
-    said = []
+    rules = dict.fromkeys(str(one.summary["right"]) for _, one in found if "right" in one.summary)
+    said = [f"Right answers to questions: {', or '.join(rules)}."] if rules else []
     for model, one in found:
         who = f"{model.name}, {one.name}"
         if one.other_predictor:
@@ -95,6 +98,7 @@ def _row(model: ModelEvidence, one: Attack) -> list[TableCell]:
         tables.whole(summary["examples"], note),
         *(tables.share(summary[name]) for name in ("sacc", "racc", "asr")),
         *(tables.share(summary.get(name)) for name in ("racc_verified", "asr_verified")),
+        *(tables.share(summary.get(name)) for name in ("f1_before", "f1_after")),
         *(tables.mean(summary[name]) for name in ("queries", "forwards", "changed_words")),
         *(tables.count(summary[name]["value"]) for name in ("similarity", "seconds")),
     ]
@@ -113,6 +117,7 @@ def _average(model: ModelEvidence, own: Sequence[Attack]) -> list[TableCell]:
         tables.words(f"mean of {len(own)}"),
         tables.NOTHING,
         *(tables.plain_share(over(n)) for n in ("sacc", "racc", "asr", "racc_verified", "asr_verified")),
+        *(tables.plain_share(over(n)) for n in ("f1_before", "f1_after")),
         *(tables.count(over(n)) for n in ("queries", "forwards", "changed_words", "similarity", "seconds")),
     ]
 

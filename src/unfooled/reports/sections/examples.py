@@ -15,8 +15,9 @@ from unfooled.records.evidence import Attack, Certified, Evidence, ModelEvidence
 from unfooled.records.outcome import Outcome
 from unfooled.records.results.trained_run import Sample
 from unfooled.records.textattack_log import word_edits
+from unfooled.reports.attacked_questions import CONTEXT, as_html, record_of, said, truth_text
 from unfooled.reports.formatting import visible
-from unfooled.reports.marked import highlighted
+from unfooled.reports.marked import highlighted, layered
 from unfooled.reports.section import Content, Section
 
 MAX_TEXT = 4000
@@ -56,6 +57,8 @@ def content(data: Evidence) -> Content:
             item = texts.setdefault(
                 key, {"text": [visible(t[:MAX_TEXT]) for t in key], "truth": truth, "row": row}
             )
+            if right := record.pop("right", None):
+                item["right"] = right
             if any(len(text) > MAX_TEXT for text in key):
                 item["cut"] = True
             item.setdefault("records", []).append({"model": number, **record})
@@ -86,7 +89,9 @@ def _records(model: ModelEvidence) -> Iterator[tuple[tuple[str, ...], str | None
     """(text or texts, truth, row, what became of it)."""
     for attack in model.attacks:
         for outcome in attack.outcomes:
-            truth = None if outcome.truth is None else _label(attack, outcome.truth)
+            truth = _label(attack, outcome.truth)
+            if outcome.question is not None:
+                truth = truth_text(outcome.question)
             yield tuple(outcome.original), truth, outcome.row, _attacked(attack, outcome)
     for found in model.certified:
         for certificate in found.certificates:
@@ -112,7 +117,10 @@ def _attacked(attack: Attack, outcome: Outcome) -> Line:
     }
     if attack.goal == "obstinate":
         record["obstinate"] = True
-    if outcome.perturbed is not None:
+    if outcome.question is not None:
+        record |= record_of(outcome, MAX_TEXT)
+        record["right"] = [[CONTEXT, *place] for place in outcome.question.right if place[1] <= MAX_TEXT]
+    elif outcome.perturbed is not None:
         record["after"] = _label(attack, outcome.label)
         record["edits"] = [
             [edit.original_place[0], edit.original_place[1], edit.original_place[2], visible(edit.after)]
@@ -164,6 +172,18 @@ def _listed(data: Evidence) -> Iterator[Line]:
     each = max(1, MAX_LISTED // max(1, len(attacks)))
     for model, attack in attacks:
         for outcome in [one for one in attack.outcomes if one.verified and one.perturbed][:each]:
+            if outcome.question is not None:
+                yield {
+                    "who": f"{model.name}, {attack.name}",
+                    "before": said(outcome.question.before),
+                    "after": said(outcome.question.after),
+                    "original": [
+                        visible(outcome.original[0]),
+                        layered(visible(outcome.original[CONTEXT]), [("right", outcome.question.right)]),
+                    ],
+                    "perturbed": [as_html(outcome)],
+                }
+                continue
             perturbed = outcome.perturbed or ()
             edits = [
                 word_edits(which, *pair)

@@ -186,7 +186,7 @@
         if (start < position || end > characters.length) continue;
         parts.push(characters.slice(position, start).join(""));
         const old = characters.slice(start, end).join("");
-        if (tag === "mark") parts.push(make("mark", {}, old));
+        if (tag === "mark") parts.push(make("mark", after ? { class: after } : {}, old));
         else {
           if (old) parts.push(make("del", {}, old));
           if (old && after) parts.push(" ");
@@ -200,7 +200,10 @@
 
     function shown(item, records) {
       const node = make("li", {});
-      item.text.forEach((text) => node.append(make("blockquote", { dir: "auto" }, text)));
+      item.text.forEach((text, which) => {
+        const right = (item.right || []).filter((span) => span[0] === which).map((span) => [span[1], span[2], "mark", "right"]);
+        node.append(make("blockquote", { dir: "auto" }, ...marked(text, right)));
+      });
       const facts = [item.truth === null ? null : `Truth: ${item.truth}`, item.row === null ? null : `row ${item.row}`,
         item.cut ? "only its beginning is shown" : null];
       node.append(make("p", { class: "note" }, facts.filter(Boolean).join(" · ")));
@@ -232,6 +235,8 @@
       if (record.message) facts.push(record.message);
       if (record.sentence) node.append(make("p", {}, record.sentence));
       if (facts.length) node.append(make("p", { class: "note" }, facts.join(" · ")));
+      if (record.pieces) node.append(make("blockquote", { dir: "auto" }, ...record.pieces.map(([text, classes]) =>
+        classes === "del" ? make("del", {}, text) : classes ? make("mark", { class: classes }, text) : text)));
       item.text.forEach((text, which) => {
         const edits = (record.edits || []).filter((edit) => edit[0] === which).map((edit) => [edit[1], edit[2], "ins", edit[3]]);
         const masked = (record.masked || []).filter((span) => span[0] === which).map((span) => [span[1], span[2], "mark"]);
