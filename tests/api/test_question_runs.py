@@ -12,32 +12,19 @@ import pytest
 import unfooled as uf
 from commands import command
 from tiny_questions import tiny_records, write_squad
-from tiny_runs import write_encoder
 from unfooled.errors import UsageError, UserError
 
 CONTEXT = "the film is witty in war 3"
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("questions")
-    return {
-        "data": str(write_squad(folder / "tiny.json", tiny_records(120))),
-        "encoder": str(write_encoder(folder / "encoder")),
-        "max_length": 32,
-        "lr": 5e-3,
-        "epochs": 6.0,
-        "batch_size": 16,
-        "device": "cpu",
-        "precision": "float32",
-    }
+@pytest.fixture
+def inputs(question_inputs: dict[str, Any]) -> dict[str, Any]:
+    return question_inputs
 
 
-@pytest.fixture(scope="module")
-def run(inputs: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "qa"
-    uf.train(folder, **inputs)
-    return folder
+@pytest.fixture
+def run(question_run: Path) -> Path:
+    return question_run
 
 
 @pytest.mark.full
@@ -216,9 +203,10 @@ def test_labels_are_needed_elsewhere_and_certificates_are_refused_plainly(tmp_pa
     clf = uf.wrap(own.module, own.tokenizer, max_length=48)
     with pytest.raises(UsageError, match="no certificates for a model that reads a question yet"):
         uf.certify(clf, ["a"], threat="words")
-    for verb in (uf.attack, uf.repeat):
-        with pytest.raises(UsageError, match="This run answers questions, and this needs labels"):
-            verb(clf, uf.Inputs(texts=["a"], labels=["b"]))  # type: ignore[operator]
+    with pytest.raises(UsageError, match="This run answers questions, and this needs labels"):
+        uf.repeat(clf, uf.Inputs(texts=["a"], labels=["b"]))
+    with pytest.raises(UsageError, match="This run answers questions: name a file"):
+        uf.attack(clf, uf.Inputs(texts=["a"], labels=["b"]))
 
 
 @pytest.mark.parametrize(

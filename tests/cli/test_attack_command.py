@@ -19,7 +19,7 @@ from commands import command, unfooled
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.jobs.attack_job import Progress, read_attack
-from unfooled.attacks import IMAGE_RECIPES, RECIPES
+from unfooled.attacks import IMAGE_RECIPES, QUESTION_RECIPES, RECIPES
 from unfooled.cli.show import attack_show
 from unfooled.cli.show.attack_progress import attack_progress
 from unfooled.data import Task
@@ -170,8 +170,9 @@ def test_list_shows_every_recipe_with_its_paper_and_settings(
     shown = capsys.readouterr().out
     assert command(monkeypatch, "attack", "--list", "--json") == 0
     listed = json.loads(capsys.readouterr().out)["recipes"]
-    assert [one["name"] for one in listed] == [*RECIPES, *IMAGE_RECIPES]
-    assert [one["reads"] for one in listed] == ["text"] * len(RECIPES) + ["image"] * len(IMAGE_RECIPES)
+    kinds = {"text": RECIPES, "question": QUESTION_RECIPES, "image": IMAGE_RECIPES}
+    told = [(one["name"], one["reads"]) for one in listed]
+    assert told == [(name, kind) for kind, own in kinds.items() for name in own]
     for one in listed:
         assert one["name"] in shown and one["paper"] in shown
         assert one["goal"] in ("fickle", "obstinate")
