@@ -40,6 +40,7 @@ def table(name: str) -> str:
         "images": lambda one: _settings(_images(one)),
         "recipes": lambda _: _recipes(),
         "image-recipes": lambda _: _image_recipes(),
+        "question-recipes": lambda _: _question_recipes(),
         "recipe-settings": lambda _: _recipe_settings(),
         "threats": lambda _: _threats(),
         "architectures": lambda _: _architectures(),
@@ -98,15 +99,34 @@ def _image_recipes() -> str:
     )
 
 
+def _question_recipes() -> str:
+    from unfooled.attacks import RECIPES
+    from unfooled.attacks.registry import recipe_class, recipes_for
+
+    return _rows(
+        ("recipe", "changes", "from"),
+        (
+            (
+                f"`{name}`",
+                "words of the context" if name in RECIPES else "adds a sentence",
+                recipe_class(name).paper,
+            )
+            for name in recipes_for("question")
+        ),
+    )
+
+
 def _recipe_settings() -> str:
     """A section per recipe: what its file says about it, and its settings."""
-    from unfooled.attacks import IMAGE_RECIPES, RECIPES
+    from unfooled.attacks.registry import all_recipes
+    from unfooled.settings import describe_settings
 
     parts: list[str] = []
-    for name, cls in [*RECIPES.items(), *IMAGE_RECIPES.items()]:
+    for name, cls in all_recipes():
         about = [command_pages.plain(inspect.cleandoc(sys.modules[cls.__module__].__doc__ or ""))]
         if any(about[0] in part for part in parts):
-            about = [f"{cls.paper}. As above, with these settings:"]
+            own = ", with these settings:" if describe_settings(cls) else "."
+            about = [f"{cls.paper}. As above{own}"]
         parts.append("\n\n".join([f"## {name}", *about, _settings(cls)]))
     return "\n" + "\n".join(parts)
 

@@ -13,13 +13,13 @@ from typing import get_args
 
 import pytest
 from rich.console import Console
-from unfooled.cli.options.common_options.attack_options import RecipeSettings
 
 from commands import command, unfooled
 from tiny_attacks import Peek, Stubborn, Swap, write_examples
 from tiny_runs import GOOD
 from unfooled.api.jobs.attack_job import Progress, read_attack
 from unfooled.attacks import IMAGE_RECIPES, QUESTION_RECIPES, RECIPES
+from unfooled.cli.options.attack_options import RecipeSettings
 from unfooled.cli.show import attack_show
 from unfooled.cli.show.attack_progress import attack_progress
 from unfooled.data import Task
