@@ -172,6 +172,7 @@ def test_the_command_shows_answers_and_the_report_marks_them(
     uf.report(run, out=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "F1 under attack" in page and "Right answers to questions: exact match" in page
+    assert 'id="mistakes"' not in page, "right and wrong are no classes to tell apart"
     payload = json.loads(page.split('id="examples-data">')[1].split("</script>")[0])
     pieces = [
         piece for item in payload["items"] for one in item["records"] for piece in one.get("pieces", [])

@@ -110,10 +110,10 @@ class ModelEvidence:
 
     @property
     def reads(self) -> str:
-        """The kind of its inputs: text, image or tensor."""
+        """The kind of its inputs: text, question, image or tensor."""
         if self.run:
             return self.run.reads
-        kinds = [str(one.about.get("reads", "text")) for one in self.certified]
+        kinds = [str(one.about.get("reads", "text")) for one in (*self.certified, *self.attacks)]
         return kinds[0] if kinds else "text"
 
     def certified_for(self, threat: str) -> Certified | None:

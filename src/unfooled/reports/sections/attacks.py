@@ -11,6 +11,7 @@ from unfooled.records.row_check import row_notes
 from unfooled.records.summaries.attack_summary import cut_short, untried
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
+from unfooled.reports.formatting import percent
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table, TableCell
 
@@ -23,8 +24,9 @@ COLUMNS = (
     Column("ASR", meaning="answer changed, of those attacked"),
     Column("RAcc re-verified", meaning="only successes that most fresh predictions confirm count"),
     Column("ASR re-verified", meaning="successes that most fresh predictions confirm"),
-    Column("F1 before", meaning="of answers to questions, without an attack"),
-    Column("F1 under attack", meaning="a failed attack leaves the answer, or counts with its worst copy"),
+    Column(
+        "F1 under attack", meaning="of answers; a failed attack leaves the answer, or counts its worst copy"
+    ),
     Column("Queries", meaning="mean over the attacked inputs (AvgQ)"),
     Column("Forwards", meaning="forward passes of the victim, mean over the attacked inputs"),
     Column("Words changed", meaning="mean over the successes"),
@@ -98,10 +100,16 @@ def _row(model: ModelEvidence, one: Attack) -> list[TableCell]:
         tables.whole(summary["examples"], note),
         *(tables.share(summary[name]) for name in ("sacc", "racc", "asr")),
         *(tables.share(summary.get(name)) for name in ("racc_verified", "asr_verified")),
-        *(tables.share(summary.get(name)) for name in ("f1_before", "f1_after")),
+        _f1(summary),
         *(tables.mean(summary[name]) for name in ("queries", "forwards", "changed_words")),
         *(tables.count(summary[name]["value"]) for name in ("similarity", "seconds")),
     ]
+
+
+def _f1(summary: JsonMapping) -> TableCell:
+    """Of an attack on questions: F1 under it, and before."""
+    before = summary.get("f1_before", {}).get("value")
+    return tables.share(summary.get("f1_after"), "" if before is None else f"{percent(before)} before")
 
 
 def _average(model: ModelEvidence, own: Sequence[Attack]) -> list[TableCell]:
@@ -117,7 +125,7 @@ def _average(model: ModelEvidence, own: Sequence[Attack]) -> list[TableCell]:
         tables.words(f"mean of {len(own)}"),
         tables.NOTHING,
         *(tables.plain_share(over(n)) for n in ("sacc", "racc", "asr", "racc_verified", "asr_verified")),
-        *(tables.plain_share(over(n)) for n in ("f1_before", "f1_after")),
+        tables.plain_share(over("f1_after")),
         *(tables.count(over(n)) for n in ("queries", "forwards", "changed_words", "similarity", "seconds")),
     ]
 

@@ -29,12 +29,13 @@ COLUMNS = (
 
 
 def content(data: Evidence) -> Content:
-    rows = [row for model in data.models for row in _rows(model)]
+    models = [model for model in data.models if model.reads != "question"]  # its classes are right and wrong
+    rows = [row for model in models for row in _rows(model)]
     if not rows:
         return None
     return {
         "tables": [Table("classes", _CAPTION, COLUMNS, rows).without_empty_columns()],
-        "told": [told for model in data.models if (told := _told(model))],
+        "told": [told for model in models if (told := _told(model))],
         "confusion": any(run.confusion for run in data.runs),
         "classes": max((len(run.labels) for run in data.runs), default=0),
     }
