@@ -113,7 +113,8 @@ class ModelEvidence:
         """The kind of its inputs: text, question, image or tensor."""
         if self.run:
             return self.run.reads
-        kinds = [str(one.about.get("reads", "text")) for one in (*self.certified, *self.attacks)]
+        measured: tuple[Certified | Attack, ...] = (*self.certified, *self.attacks)
+        kinds = [str(one.about.get("reads", "text")) for one in measured]
         return kinds[0] if kinds else "text"
 
     def certified_for(self, threat: str) -> Certified | None:
