@@ -14,6 +14,7 @@ PACKAGE = ROOT / "src" / "unfooled"
 COMMON = {
     "errors",
     "files",
+    "live_bar",
     "parsing",
     "registry",
     "settings",

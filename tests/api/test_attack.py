@@ -170,7 +170,7 @@ def test_what_the_time_ended_is_tried_again_and_what_the_queries_ended_is_not(
     assert slow.summary["limits_hit"] == hit
     monkeypatch.setattr("unfooled.attacks.scheduler.time.perf_counter", lambda: 0.0)
     seen: list[Progress] = []
-    quick = attack(victim(spec="test"), out=out, on_progress=seen.append, **wanted)
+    quick = attack(victim(spec="test"), out=out, progress=seen.append, **wanted)
     assert seen[0].done == 40 - left
     assert quick.summary["limits_hit"]["time"] == 0
     assert read_attack(out).outcomes == quick.outcomes
@@ -194,7 +194,7 @@ def test_outcome_of_a_journal_that_does_not_say_which_limit_ended_it_is_kept(
     old = read_attack(out)
     assert old.outcomes == tuple(replace(one, limit_hit="") for one in first.outcomes)
     seen: list[Progress] = []
-    again = attack(victim(spec="test"), on_progress=seen.append, **wanted)
+    again = attack(victim(spec="test"), progress=seen.append, **wanted)
     assert seen[0].done == seen[-1].total
     assert cut_short(first.summary) != cut_short(again.summary)
     assert "queries or time" in cut_short(again.summary)
@@ -217,7 +217,7 @@ def test_unavailable_victim_ends_the_run_and_the_journal_is_kept(tmp_path: Path,
     assert partial.about["complete"] is False
     assert 0 < len(partial.outcomes) < 40
     seen: list[Progress] = []
-    resumed = attack(victim(spec="test"), inputs=Inputs(data=data), out=out, on_progress=seen.append, **PLAIN)
+    resumed = attack(victim(spec="test"), inputs=Inputs(data=data), out=out, progress=seen.append, **PLAIN)
     assert seen[0].done == len(partial.outcomes)
     assert seen[-1].done == seen[-1].total == 40
     assert timeless(resumed) == timeless(attack(victim(), inputs=Inputs(data=data), **PLAIN))
@@ -275,7 +275,7 @@ def test_edited_row_is_attacked_anew_and_the_others_are_reused(tmp_path: Path) -
     attack(known, inputs=Inputs(data=str(file)), **PLAIN)
     file.write_text("text,label\nso fine,up\nso awful,down\nso witty,up\n")
     seen: list[Progress] = []
-    arguments: dict[str, Any] = {"inputs": Inputs(data=str(file)), "on_progress": seen.append, **PLAIN}
+    arguments: dict[str, Any] = {"inputs": Inputs(data=str(file)), "progress": seen.append, **PLAIN}
     with pytest.raises(UsageError, match="other inputs"):
         attack(known, out=SetName("swap"), **arguments)
     report = attack(known, **arguments)
@@ -363,8 +363,8 @@ def test_function_of_a_module_is_known_by_the_text_of_its_file(
     arguments: dict[str, Any] = {"inputs": Inputs(data="numbers.csv"), **PLAIN}
     done = []
 
-    def attacked(what: Any, on_progress: Callable[[Progress], None]) -> None:
-        attack(replace(open_target(what), results=tmp_path / "sets"), on_progress=on_progress, **arguments)
+    def attacked(what: Any, progress: Callable[[Progress], None]) -> None:
+        attack(replace(open_target(what), results=tmp_path / "sets"), progress=progress, **arguments)
 
     for up in (0.75, 0.75, 0.25):
         (tmp_path / "back_of_victim.py").write_text(
@@ -423,7 +423,7 @@ def test_interrupt_leaves_a_report_of_what_is_done(tmp_path: Path, data: str) ->
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        attack(victim(), inputs=Inputs(data=data), out=tmp_path / "out", on_progress=stop, **PLAIN)
+        attack(victim(), inputs=Inputs(data=data), out=tmp_path / "out", progress=stop, **PLAIN)
     partial = json.loads((tmp_path / "out/attack.json").read_text())
     assert partial["complete"] is False
     assert partial["summary"]["examples"] == 7
@@ -592,7 +592,7 @@ def test_run_folder_is_attacked_on_its_own_test_split(tmp_path: Path) -> None:
         uf.load(folder, device="cpu", precision="float32"),
         Inputs(data=str(tmp_path / "reviews.csv"), text_column="review", label_column="stars"),
         limit=320,
-        on_progress=seen.append,
+        progress=seen.append,
         **PLAIN,
     )
     assert seen[0].done == 12  # taken over from the other result set

@@ -129,12 +129,12 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_certificates(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(run, inputs=Inputs(data=data), on_progress=stop, **QUICK)
+        certify(run, inputs=Inputs(data=data), progress=stop, **QUICK)
     partial = read_certificates(run / "certificates" / "l2")
     assert not partial.about["complete"] and len(partial) == 4
 
     again: list[CertifyProgress] = []
-    report = certify(run, inputs=Inputs(data=data), on_progress=again.append, **QUICK)
+    report = certify(run, inputs=Inputs(data=data), progress=again.append, **QUICK)
     assert again[0].done == 4 and again[-1].done == again[-1].total == 9
     strip = [{**one.to_dict(), "seconds": 0} for one in report]
     assert strip == [{**one.to_dict(), "seconds": 0} for one in whole]
@@ -164,7 +164,7 @@ def test_other_conditions_are_never_mixed(run: Path) -> None:
         report = certify(
             run,
             inputs=Inputs(data=data),
-            on_progress=lambda p, s=seen: s.append(p.done),
+            progress=lambda p, s=seen: s.append(p.done),
             **{**QUICK, **changes},
         )
         starts.append(seen[0])
@@ -296,10 +296,10 @@ def test_a_secret_seed_is_kept_for_those_who_go_on(run: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify(run, inputs=Inputs(data=data), out=out, seed=None, on_progress=stop, **QUICK)
+        certify(run, inputs=Inputs(data=data), out=out, seed=None, progress=stop, **QUICK)
     seed = json.loads((out / "certificate.json").read_text())["seed"]
     seen: list[CertifyProgress] = []
-    report = certify(run, inputs=Inputs(data=data), out=out, seed=None, on_progress=seen.append, **QUICK)
+    report = certify(run, inputs=Inputs(data=data), out=out, seed=None, progress=seen.append, **QUICK)
     assert seen[0].done == 4 and report.about["seed"] == seed
     assert read_certificates(out).certificates == report.certificates
     again = certify(run, inputs=Inputs(data=data), out=run.parent / "known", seed=seed, **QUICK)
@@ -313,7 +313,7 @@ def test_certificates_of_other_code_are_not_taken_over(run: Path, monkeypatch: p
     for version in (2, 3):
         monkeypatch.setattr(certifier, "CODE_VERSION", version)
         first: list[int] = []
-        certify(run, inputs=Inputs(data=data), on_progress=lambda p, f=first: f.append(p.done), **QUICK)
+        certify(run, inputs=Inputs(data=data), progress=lambda p, f=first: f.append(p.done), **QUICK)
         seen.append(first[0])
     assert seen == [1, 1]  # the refused row alone
 

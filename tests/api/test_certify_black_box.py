@@ -252,7 +252,7 @@ def test_a_budget_that_ends_keeps_what_is_done_and_the_next_call_goes_on(tmp_pat
     same = [[(one.row, one.radius, one.votes) for one in report] for report in (parts[-1], whole)]
     assert same[0] == same[1]
     told: list[Any] = []
-    run(tmp_path / "told", on_progress=told.append)
+    run(tmp_path / "told", progress=told.append)
     asked = [one.queries for one in told]
     assert asked == sorted(asked) and asked[-1] > 0 and len(set(asked)) > len(TEXTS.texts or ())
     with pytest.raises(QueriesSpent, match="budget of 10 queries"):

@@ -68,7 +68,7 @@ def test_a_module_is_certified_resumed_and_reported(
             raise Stop
 
     with pytest.raises(Stop):
-        uf.certify(network(), which, threat=threat, out=tmp_path, on_progress=stop, **QUICK)
+        uf.certify(network(), which, threat=threat, out=tmp_path, progress=stop, **QUICK)
     drawn: list[int] = []
     own = certifier.sample_votes
 
@@ -99,7 +99,7 @@ def test_other_weights_values_or_precision_are_other_results(tmp_path: Path) -> 
             uf.certify(model, inputs, out=tmp_path, **QUICK)
         assert (tmp_path / "certificate.json").read_bytes() == kept
     again: list[int] = []
-    same = uf.certify(network(), values(2), out=tmp_path, on_progress=lambda p: again.append(p.done), **QUICK)
+    same = uf.certify(network(), values(2), out=tmp_path, progress=lambda p: again.append(p.done), **QUICK)
     assert again[0] == 2 and plain(same) == plain(first)
 
 

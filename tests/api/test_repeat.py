@@ -156,7 +156,7 @@ def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_
     assert not (tmp_path / "a/repeat.json").exists()
     begun: list[int] = []
     resumed = repeated(
-        run, out=tmp_path / "a", device="cpu", on_progress=lambda done, _: begun.append(done), **size
+        run, out=tmp_path / "a", device="cpu", progress=lambda done, _: begun.append(done), **size
     )
     assert begun[0] == kept
     assert timeless(resumed) == timeless(repeated(run, out=tmp_path / "b", device="cpu", **size))
@@ -172,7 +172,7 @@ def test_interrupt_leaves_the_statistics_of_what_is_done(run: Path, tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        repeated(run, out=tmp_path, on_progress=stop, **SIZE)
+        repeated(run, out=tmp_path, progress=stop, **SIZE)
     partial = json.loads((tmp_path / "repeat.json").read_text())
     assert partial["complete"] is False
     assert partial["repeats"] == 2

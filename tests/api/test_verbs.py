@@ -13,6 +13,7 @@ import pytest
 
 import unfooled as uf
 from tiny_attacks import LABELS, Swap, scores
+from tiny_models import tiny_classifier
 from tiny_runs import write_inputs
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError
@@ -104,9 +105,29 @@ def test_a_loaded_classifier_knows_its_data_and_where_results_go(
     assert len(certified) == 3 and (run / "certificates/l2/certificate.json").is_file()
     repeated = uf.repeat(classifier, repeats=2, limit=4)
     assert repeated.summary["repeats"] == 2 and list(run.glob("repeats/*/repeat.json"))
+    assert uf.verify(classifier).passed
+    assert uf.represent(classifier)["run"] == str(run)
     written = uf.report(classifier, out="page.html", static=True)
     assert written.path.is_file() and written.runs[0]["folder"] == str(run)
     assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_classifier_without_a_folder_is_told_what_a_report_needs() -> None:
+    loose = tiny_classifier("bert", labels=2)
+    classifier = uf.wrap(loose.module, loose.tokenizer)
+    for verb in (uf.report, uf.verify, uf.represent):
+        with pytest.raises(UsageError, match="loaded from one"):
+            verb(classifier)
+
+
+def test_a_loaded_classifier_shows_how_it_was_measured(run: Path) -> None:
+    classifier = uf.load(run, device="cpu")
+    frame = classifier.to_frame()
+    assert list(frame["split"]) == ["dev", "test"] and frame["examples"][1] == 12
+    shown = f"accuracy {100 * frame['accuracy'][1]:.1f} % ("
+    assert shown in repr(classifier) and shown in classifier._repr_html_()
+    classifier.metrics = {"test": {"accuracy": "high"}}
+    assert "  test " not in repr(classifier), "a changed file does not break it"
 
 
 def test_given_texts_are_attacked_with_their_labels_by_name_or_number() -> None:

@@ -28,6 +28,7 @@ from unfooled.attacks.tools import Tools
 from unfooled.attacks.victim import Victim
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.errors import UsageError
+from unfooled.live_bar import Told, following
 from unfooled.parsing import quoted
 from unfooled.records.outcome import Outcome
 from unfooled.records.results.attack_report import AttackReport
@@ -63,7 +64,7 @@ def attack(
     workers: int | None = None,
     ray: str | None = None,
     out: str | Path | SetName | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> AttackReport:
     """Attack ``victim``: a run folder, a classifier, a function, a pipeline, or a spec such as ``hf:NAME``.
 
@@ -81,7 +82,8 @@ def attack(
     Another question gets another result set (docs/result-sets.md). ``workers`` processes share the work, or
     actors on the Ray cluster at the address ``ray`` (``"local"`` starts one here); they and ``in_flight``
     change only the speed. A classifier that was loaded with ``precision="bf16"`` is searched in bfloat16;
-    first answers, successes and re-verification are float32 all the same.
+    first answers, successes and re-verification are float32 all the same. ``progress`` is called with each
+    :class:`Progress`; None shows a bar in a terminal or a notebook, True everywhere, False nowhere.
 
     >>> report = attack("runs/rsmi", recipe="textfooler", limit=200)
     >>> report.summary["asr"]["value"], report.summary["asr"]["interval"]
@@ -126,12 +128,11 @@ def attack(
         kept.write(REPORT, made.to_dict())
         return made
 
-    def tell() -> None:
-        if on_progress:
-            on_progress(tally.progress)
-
     kept.begin(question)
-    with open_journal(kept.journal, TABLE) as journal:
+    with (
+        open_journal(kept.journal, TABLE) as journal,
+        following(progress, f"attack {prepared.name}", _told) as follow,
+    ):
         return job.run(
             journal,
             executor,
@@ -139,9 +140,13 @@ def attack(
             decode=Outcome.from_dict,
             report=report,
             take=tally.take,
-            tell=tell,
+            tell=lambda: follow(tally.progress),
             others=kept.reusable,
         )
+
+
+def _told(now: Progress) -> Told:
+    return now.done, now.total, "" if now.asr is None else f"ASR {now.asr:.3f}"
 
 
 def _prepared(

@@ -37,6 +37,7 @@ from unfooled.certificates.threats import find_threat
 from unfooled.data.inputs import Inputs, as_inputs
 from unfooled.defences import deployed_for, threats_of, training_for, trains_for
 from unfooled.errors import UsageError
+from unfooled.live_bar import Told, following
 from unfooled.records.certificate import Certificate
 from unfooled.records.results.certificate_report import CertificateReport
 from unfooled.settings import LARGEST_SECRET_SEED, build, check_seed, check_whole
@@ -76,7 +77,7 @@ def certify(
     workers: int | None = None,
     ray: str | None = None,
     out: str | Path | SetName | None = None,
-    on_progress: Callable[[CertifyProgress], None] | None = None,
+    progress: Callable[[CertifyProgress], None] | bool | None = None,
 ) -> CertificateReport:
     """Certificates for a list of texts, a tensor, or the inputs that ``inputs`` names (:class:`Inputs`).
 
@@ -97,6 +98,9 @@ def certify(
 
     Guarantee, for each certified input that was not chosen with the seed in hand: its sentence is wrong with
     probability at most ``sampling.alpha``. ``seed=None`` draws a secret seed, which the journal keeps.
+
+    ``progress`` is called with each :class:`CertifyProgress`; None shows a bar in a terminal or a notebook,
+    True everywhere, False nowhere.
 
     >>> report = certify("runs/noise", ["a gorgeous, witty film"], threat="l2")
     >>> report[0].label, report[0].radius, report[0].sentence
@@ -158,7 +162,10 @@ def certify(
     about["result_set"] = kept.told()
     executor = make_executor(workers, ray)
     kept.begin(question)
-    with open_journal(kept.journal, TABLE) as journal:
+    with (
+        open_journal(kept.journal, TABLE) as journal,
+        following(progress, f"certify {threat}", _told) as follow,
+    ):
         drawn = secret_seed(journal, conditions) if seed is None else seed
         about["seed"] = drawn
         earlier = EarlierDraws(journal, conditions, sampling, drawn, others=kept.others)
@@ -183,9 +190,8 @@ def certify(
             earlier.take(record)
 
         def tell() -> None:
-            if on_progress:
-                asked = opened.model.queries if isinstance(opened, Smoothed) else 0
-                on_progress(replace(tally.progress, queries=asked))
+            asked = opened.model.queries if isinstance(opened, Smoothed) else 0
+            follow(replace(tally.progress, queries=asked))
 
         if isinstance(opened, Smoothed):
             opened.model.on_answers = tell
@@ -200,6 +206,10 @@ def certify(
             tell=tell,
             others=kept.reusable,
         )
+
+
+def _told(now: CertifyProgress) -> Told:
+    return now.done, now.total, f"{now.certified:,} certified"
 
 
 def _trained_threat(classifier: Classifier) -> str:

@@ -26,6 +26,7 @@ from unfooled.attacks.questions.add_sent import GENERATORS
 from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, originals_of, read_questions
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, writable, write_json, write_text
+from unfooled.live_bar import following
 from unfooled.models import Unreadable, as_questions
 from unfooled.records.results.evaluation_report import KEPT_EXAMPLES, EvaluationReport
 from unfooled.records.summaries.answer_scores import answer_metrics
@@ -65,7 +66,7 @@ def evaluate(
     fresh_answers: int = 20,
     device: str = "auto",
     out: str | Path | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> EvaluationReport:
     """F1 and exact match on ``data`` (default: the run's test questions) and on each ``adversarial`` file.
 
@@ -76,7 +77,8 @@ def evaluate(
     or ``addonesent`` (one, whatever the model). The worst copies are asked ``fresh_answers`` times again if
     the predictor draws noise.
     ``limit`` takes the first so many original questions of each file; ``lenient`` leaves out bad records. The
-    report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``.
+    report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``. ``progress`` is called
+    with the questions that are answered and their total; None shows a bar in a terminal or a notebook.
 
     >>> evaluate("runs/qa", "dev.json", adversarial=["add_sent.json"])
     """
@@ -106,17 +108,17 @@ def evaluate(
         parts.append((copied, {"source": name, "dropped": {}, "rows": None, "generated": name}))
     total, done = sum(len(rows) for rows, _ in parts), 0
     answered: list[list[AnsweredQuestion]] = []
-    for number, (rows, _) in enumerate(parts):
-        answered.append([])
-        # Copies may have any suffix if their originals are there; a clean file has none but AddSent's.
-        plain = {question.id: original_id(question.id) for question in rows}
-        originals = originals_of(rows.questions, parts[0][0].questions) if number else plain
-        for start in range(0, len(rows), AT_ONCE):
-            places = range(len(rows))[start : start + AT_ONCE]
-            answered[-1] += _answers(opened, rows.take(places), originals, seed)
-            done += len(places)
-            if on_progress:
-                on_progress(done, total)
+    with following(progress, "evaluate", lambda done, total: (done, total, "")) as follow:
+        for number, (rows, _) in enumerate(parts):
+            answered.append([])
+            # Copies may have any suffix if their originals are there; a clean file has none but AddSent's.
+            plain = {question.id: original_id(question.id) for question in rows}
+            originals = originals_of(rows.questions, parts[0][0].questions) if number else plain
+            for start in range(0, len(rows), AT_ONCE):
+                places = range(len(rows))[start : start + AT_ONCE]
+                answered[-1] += _answers(opened, rows.take(places), originals, seed)
+                done += len(places)
+                follow(done, total)
     clean = {**parts[0][1], **_clean(answered[0])}
     known_clean = {one.id: one for one in answered[0]}
     adversaries = []

@@ -20,6 +20,7 @@ from unfooled.api.inputs.load_inputs import load_inputs
 from unfooled.api.target import Opens, open_classifier, travelling_classifier
 from unfooled.data.inputs import Inputs, LabelledInputs, as_inputs
 from unfooled.errors import UserError
+from unfooled.live_bar import following
 from unfooled.records.results.repeat_report import RepeatReport
 from unfooled.records.results.result import reuse
 from unfooled.settings import check_seed, check_whole, checked
@@ -54,7 +55,7 @@ def repeat(
     workers: int | None = None,
     ray: str | None = None,
     out: str | Path | SetName | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> RepeatReport:
     """Evaluate a run folder or a classifier ``repeats`` times on the same inputs, each time with other noise.
 
@@ -62,8 +63,9 @@ def repeat(
     stratified order are used. The report is kept as ``repeat.json`` and resumed in a result set,
     RUN/repeats/PREDICTOR, with ``out=SetName("mine")`` in RUN/repeats/mine, or in the folder ``out``; another
     question gets another result set (docs/result-sets.md). ``workers`` processes, or actors on the Ray
-    cluster at the address ``ray``, share the repeats. ``on_progress`` is called with the repeats that are
-    done and their total, first with what the journal holds.
+    cluster at the address ``ray``, share the repeats. ``progress`` is called with the repeats that are
+    done and their total, first with what the journal holds; None shows a bar in a terminal or a notebook,
+    True everywhere, False nowhere.
 
     >>> repeat("runs/rsmi", repeats=100).summary["accuracy"]["std"]
     """
@@ -106,10 +108,6 @@ def repeat(
         nonlocal done
         done += 1
 
-    def tell() -> None:
-        if on_progress:
-            on_progress(done, needed)
-
     def report(results: Kept[RepeatResult]) -> RepeatReport:
         made = _report(called, opened, found, seed, results, repeats)
         made.about.update(result_set=kept.told(), reuse=reuse(results.reused, len(results)))
@@ -117,7 +115,10 @@ def repeat(
         return made
 
     kept.begin(question)
-    with open_journal(kept.journal, "repeats") as journal:
+    with (
+        open_journal(kept.journal, "repeats") as journal,
+        following(progress, "repeat", lambda done, total: (done, total, "")) as follow,
+    ):
         return job.run(
             journal,
             executor,
@@ -125,7 +126,7 @@ def repeat(
             decode=_result,
             report=report,
             take=take,
-            tell=tell,
+            tell=lambda: follow(done, needed),
             others=kept.reusable,
         )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.read_evidence import read_report_data
+from unfooled.api.target import folder_of
 from unfooled.errors import UsageError, UserError
 from unfooled.files import check_path, write_text
 from unfooled.records.results.documents import WrittenReport
@@ -44,7 +45,7 @@ def report(
 
     >>> report("runs/plain", "runs/rsmi", out="report.html").path
     """
-    given, file = [_path(run) for run in runs], Path(out)
+    given, file = [folder_of(run) for run in runs], Path(out)
     format = _format_of(file) if format is None else format
     _check(given, file, format)
     data = read_report_data(given)
@@ -79,17 +80,6 @@ def chart_library() -> list[str] | None:
     except (UserError, OSError):
         return None
     return [f"/* Vega, Vega-Lite and Vega-Embed\n{licence}*/", *sources]
-
-
-def _path(run: str | Path | Classifier) -> Path:
-    if isinstance(run, str | Path):
-        return Path(run)
-    folder: Path | None = getattr(run, "folder", None)
-    if folder is None:
-        raise UsageError(
-            "The report reads run folders: name one, or give a classifier that was loaded from one."
-        )
-    return folder
 
 
 def _format_of(file: Path) -> str:

@@ -20,6 +20,7 @@ from unfooled import __version__
 from unfooled.api.arguments import checks_arguments
 from unfooled.api.jobs.attack_job import REPORT as ATTACK
 from unfooled.api.jobs.attack_job import read_attack
+from unfooled.api.target import folder_of
 from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject
 from unfooled.records.results.documents import RepresentReport
@@ -57,7 +58,7 @@ class Attacked:
 
 @checks_arguments
 def represent(
-    run: str | Path,
+    run: str | Path | Classifier,
     *,
     attacks: Sequence[str | Path] | None = None,
     limit: int | None = 100,
@@ -76,8 +77,9 @@ def represent(
     from unfooled.models import as_text
 
     check_whole("--limit", limit)
+    run = folder_of(run)
     started = time.perf_counter()
-    folders = [Path(one) for one in attacks] if attacks is not None else _own_attacks(Path(run))
+    folders = [Path(one) for one in attacks] if attacks is not None else _own_attacks(run)
     for folder in folders:
         if not (folder / ATTACK).is_file():
             raise UsageError(
@@ -86,7 +88,7 @@ def represent(
             )
     # Distances are small numbers: no bfloat16.
     classifier = load(run, device=device, precision="float32")
-    found = _read(Path(run), classifier, folders, limit=limit, named=attacks is not None)
+    found = _read(run, classifier, folders, limit=limit, named=attacks is not None)
     question = Question(
         "represent",
         {"unfooled": __version__, "weights": classifier.identity()["weights"]},
@@ -94,7 +96,7 @@ def represent(
         "other successes",
     )
     default = "all" if attacks is None else "+".join(folder.name for folder in folders)
-    kept = choose_set(question, Path(run) / "representations", default, out)
+    kept = choose_set(question, run / "representations", default, out)
     states, kind = _states_of(classifier, [text for one in found for text in _texts(one)])
     report = {
         "format": FORMAT,

@@ -212,6 +212,18 @@ def open_classifier(
     return what, what.folder
 
 
+def folder_of(what: Classifier | str | Path) -> Path:
+    """The run folder that is named, or that a classifier was loaded from."""
+    if isinstance(what, str | Path):
+        return Path(what)
+    folder: Path | None = getattr(what, "folder", None)
+    if folder is None:
+        raise UsageError(
+            "This reads a run folder: name one, or give a classifier that was trained or loaded from one."
+        )
+    return folder
+
+
 def _of_classifier(
     classifier: Classifier,
     run: Path | None,

@@ -84,6 +84,7 @@ def train(
     workers: int | None = None,
     ray: str | None = None,
     model: nn.Module | None = None,
+    progress: bool = True,
 ) -> Classifier:
     """Train a classifier and save it as the run folder ``out`` (default: runs/TASK-DEFENCE).
 
@@ -94,14 +95,16 @@ def train(
     ``workers`` processes, or the Ray cluster at ``ray``, share the attack that a defence makes before it
     trains (advaug). ``model`` is a network of your own for images, from pixels from 0 to 1 ``(images,
     channels, height, width)`` to scores; it is trained in place, and opened again by ``unfooled.load(out,
-    model=…)``. The classifier that comes back has its ``metrics``.
+    model=…)``. ``progress=False`` shows no bar. The classifier that comes back has its ``metrics``.
 
     >>> clf = unfooled.train("runs/rsmi", task="movie-reviews", defence="rsmi", settings={"sigma": 0.3})
     """
     given = locals()
     values = {field.name: given[field.name] for field in fields(TrainConfig)}
     config = make_config(values | {"settings": dict(settings or {})})
-    return train_as(config, out, overwrite=overwrite, workers=workers, ray=ray, model=model)
+    return train_as(
+        config, out, overwrite=overwrite, workers=workers, ray=ray, model=model, progress=progress
+    )
 
 
 @checks_arguments
@@ -113,6 +116,7 @@ def train_as(
     workers: int | None = None,
     ray: str | None = None,
     model: nn.Module | None = None,
+    progress: bool = True,
 ) -> Classifier:
     """:func:`train` with a configuration that was made already."""
     if model is not None:
@@ -132,12 +136,21 @@ def train_as(
         if not replaces and is_first_process():
             _claim(folder, config, overwrite)  # again: another training may have ended meanwhile
         afresh = bool(_changed(place, config)) if replaces else overwrite
-        classifier = _trained(prepared, folder, place, afresh=afresh, workers=workers, ray=ray)
+        classifier = _trained(
+            prepared, folder, place, afresh=afresh, workers=workers, ray=ray, progress=progress
+        )
     return _moved_in(folder, classifier) if replaces else classifier
 
 
 def _trained(
-    prepared: Prepared, folder: Path, place: Path, *, afresh: bool, workers: int | None, ray: str | None
+    prepared: Prepared,
+    folder: Path,
+    place: Path,
+    *,
+    afresh: bool,
+    workers: int | None,
+    ray: str | None,
+    progress: bool,
 ) -> Classifier:
     """Train in ``place`` the run that will be ``folder``."""
     config = prepared.config
@@ -146,7 +159,7 @@ def _trained(
         write_rows(place, folder, config, prepared.splits)
         _tell_dropped(prepared.splits)
     made = prepare_training(prepared, place, workers=workers, ray=ray)
-    metrics = fit(prepared, place, made)
+    metrics = fit(prepared, place, made, progress=progress)
     history = metrics.pop("history")
     classifier = prepared.classifier
     classifier.folder = folder.absolute()

@@ -9,6 +9,7 @@ from typing import Any
 from unfooled.api.load import MARKER, load
 from unfooled.api.read_evidence import ATTACK, CERTIFICATE, EVALUATIONS, REPEATS, REPRESENTATIONS
 from unfooled.api.self_checks import CHECKS, answers, read_checks
+from unfooled.api.target import folder_of
 from unfooled.assets.digest import of_file
 from unfooled.errors import UserError
 from unfooled.files import JsonObject, read_json, writable
@@ -24,16 +25,16 @@ SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape",
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 
 
-def verify(run: str | Path, *, device: str = "auto") -> VerifyReport:
+def verify(run: str | Path | Classifier, *, device: str = "auto") -> VerifyReport:
     """Check a run: hashes of its files, that they fit, stored answers reproduced, whose results it holds.
 
     ``passed`` is False if a check failed. A run that was saved without ``checks.json`` says what could not be
-    checked. Nothing is changed.
+    checked. Of a loaded classifier, its folder is checked. Nothing is changed.
 
     >>> uf.verify("runs/rsmi").passed
     True
     """
-    folder = Path(run)
+    folder = folder_of(run)
     if not (folder / MARKER).is_file():
         load(folder)  # says why it is not a run
     checks: list[Check] = []

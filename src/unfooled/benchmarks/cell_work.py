@@ -36,7 +36,7 @@ def run_cell(cell: Cell, tell: Tell, share: Mapping[str, object], *, afresh: boo
         if cell.kind == "representations":
             return _represent(cell)
         verbs = {"attack": _attack, "certify": _certify, "repeat": _repeat}
-        verbs[cell.kind](cell, {**_common(cell), "on_progress": tell, **share})
+        verbs[cell.kind](cell, {**_common(cell), "progress": tell, **share})
 
 
 def _train(cell: Cell, share: Mapping[str, Any], *, afresh: bool) -> None:

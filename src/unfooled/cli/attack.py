@@ -127,9 +127,9 @@ def attack(
     reports = {}
     command = command_without_secrets(run, target.name)
     for name, settings in chosen.items():
-        with attack_progress(name) as on_progress, recorded_command(command):
+        with attack_progress(name) as progress, recorded_command(command):
             reports[name] = run_attack(
-                target, which, recipe={"name": name, **settings}, on_progress=on_progress, **how, **kept(name)
+                target, which, recipe={"name": name, **settings}, progress=progress, **how, **kept(name)
             )
         if not json_:
             show_report(reports[name])

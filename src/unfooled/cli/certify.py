@@ -95,8 +95,8 @@ def certify(
     }
     if dry_run:
         return show_estimates(run_certify, (what, which), {threat or "certificates": how}, json_)
-    with certify_progress(threat or "certificates") as on_progress, recorded_command(command):
-        report = run_certify(what, which, on_progress=on_progress, **how)
+    with certify_progress(threat or "certificates") as progress, recorded_command(command):
+        report = run_certify(what, which, progress=progress, **how)
     for note in report.notes:
         err.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)
     if json_:

@@ -78,7 +78,7 @@ def evaluate(
             fresh_answers=fresh_answers,
             device=device,
             out=out_,
-            on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
+            progress=lambda done, total: bar.update(shown, completed=done, total=total),
         )
     if json_:
         return print_json(report.to_dict())

@@ -62,7 +62,7 @@ def repeat(
             workers=workers,
             ray=ray,
             out=options.kept_in(out_, name),
-            on_progress=lambda done, total: bar.update(shown, completed=done, total=total),
+            progress=lambda done, total: bar.update(shown, completed=done, total=total),
         ).to_dict()
     for note in row_notes(report):
         err.print(f"Note: {note}", style="yellow", markup=False, soft_wrap=True)

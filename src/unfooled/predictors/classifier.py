@@ -11,19 +11,22 @@ import secrets
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, UserError
 from unfooled.files import JsonObject
 from unfooled.models import OF_TEXTS, EncodedInput, Model, Unreadable
 from unfooled.predictors.predictor import Predictor, Seed
 from unfooled.records.decision import Decision
-from unfooled.records.metric import ACCURACY, METRICS, Metric, Truth
+from unfooled.records.metric import ACCURACY, METRICS, Metric, Truth, clean_score
 from unfooled.records.prediction import Prediction
 from unfooled.records.results.predictions import Predictions
 from unfooled.settings import check_seed
+
+if TYPE_CHECKING:
+    import pandas
 
 Number = TypeVar("Number", int, float)
 
@@ -64,18 +67,48 @@ class Classifier:
         """Of a trained or loaded run: training, dev and test figures, versions, seed."""
         model.evaluating()
 
-    def __repr__(self) -> str:
-        lines = [
-            f"Classifier with the defence {self.defence!r}",
-            f"  predictor  {self.predictor!r}",
-            f"  labels     {', '.join(map(repr, self.labels))}",
-        ]
+    def _facts(self) -> dict[str, str]:
+        facts = {"predictor": repr(self.predictor)}
+        if self.labels:
+            facts["labels"] = ", ".join(map(repr, self.labels))
         if self.task:
-            lines.append(f"  task       {self.task.get('name')!r} ({self.task.get('kind')})")
-        return "\n".join([*lines, f"  folder     {str(self.folder)!r}"] if self.folder else lines)
+            facts["task"] = f"{self.task.get('name')!r} ({self.task.get('kind')})"
+        if tested := self._tested():
+            facts["test"] = tested
+        return facts | ({"folder": repr(str(self.folder))} if self.folder else {})
+
+    def _tested(self) -> str:
+        """The score on the test inputs; empty if it was not measured, or its file was changed."""
+        try:
+            score = clean_score(self.metrics["test"])
+            inputs = f"{int(self.metrics['test']['examples']):,} inputs"
+        except (KeyError, TypeError, ValueError, UserError):
+            return ""
+        between = f"{100 * score.low:.1f} to {100 * score.high:.1f}"
+        return f"{score.metric} {100 * score.value:.1f} % ({between}), {inputs}"
+
+    def __repr__(self) -> str:
+        lines = [f"  {name:<9}  {value}" for name, value in self._facts().items()]
+        return "\n".join([f"Classifier with the defence {self.defence!r}", *lines])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{name}</th>"
+            f"<td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in self._facts().items()
+        )
+        return f"<p><b>Classifier with the defence {escape(repr(self.defence))}</b></p><table>{rows}</table>"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """What was measured after training, one row per split; empty if nothing was."""
+        import pandas
+
+        splits = {name: self.metrics[name] for name in ("dev", "test") if name in self.metrics}
+        plain = int | float | str
+        return pandas.DataFrame(
+            {"split": split, **{name: value for name, value in own.items() if isinstance(value, plain)}}
+            for split, own in splits.items()
+        )
 
     @property
     def takes_pairs(self) -> bool:

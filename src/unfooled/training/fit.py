@@ -94,11 +94,15 @@ def prepare(config: TrainConfig, network: nn.Module | None = None) -> Prepared:
 
 @quiet()
 def fit(
-    prepared: Prepared, folder: Path, made: Mapping[str, MadeExamples] = MappingProxyType({})
+    prepared: Prepared,
+    folder: Path,
+    made: Mapping[str, MadeExamples] = MappingProxyType({}),
+    *,
+    progress: bool = True,
 ) -> dict[str, object]:
     """Train the classifier; its metrics on the splits and, as ``history``, what was logged on the way.
 
-    ``made`` is what the defence asked for before training.
+    ``made`` is what the defence asked for before training; without ``progress`` no bar is shown.
     """
     config, splits, classifier = prepared.config, prepared.splits, prepared.classifier
     model = prepared.model
@@ -108,7 +112,7 @@ def fit(
     data = kind.training(model, splits, config)
     steps = math.ceil(config.epochs * planned_steps(len(data), arguments))
     dev, test = (kind.held_out(model, splits, split) for split in ("dev", "test"))
-    bar = ProgressBar(shown=arguments.process_index == 0)
+    bar = ProgressBar(shown=progress and arguments.process_index == 0)
     session = prepared.defence.begin(
         Training(
             model,

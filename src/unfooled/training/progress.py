@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from transformers import TrainerCallback, TrainerState
 
+from unfooled.live_bar import NotebookBars, in_notebook, rich_bars
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -14,21 +16,10 @@ Figures = Mapping[str, float]
 
 
 class ProgressBar(TrainerCallback):
-    """A rich progress bar on stderr with the latest loss and dev score."""
+    """A progress bar with the latest loss and dev score, on stderr or in a notebook."""
 
     def __init__(self, *, shown: bool = True) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-            console=Console(stderr=True),
-            disable=not shown,
-        )
+        self._progress = NotebookBars() if shown and in_notebook() else rich_bars(shown=shown)
         self._note: dict[str, str] = {}
         self._work: tuple[str, TaskID] | None = None
 
@@ -53,18 +44,25 @@ class ProgressBar(TrainerCallback):
     def on_evaluate(
         self, args: object, state: TrainerState, control: object, metrics: Figures | None = None, **_: object
     ) -> None:
-        if metrics and not self._progress.disable and not self._progress.console.is_terminal:
-            told = ", ".join(
-                f"{name.replace('eval_', 'dev ')} {value:.4f}"
-                for name, value in metrics.items()
-                if name != "epoch"
-            )
-            self._progress.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
+        bars = self._progress
+        if isinstance(bars, NotebookBars) or not metrics or bars.disable or bars.console.is_terminal:
+            return  # the bar itself says it
+        told = ", ".join(
+            f"{name.replace('eval_', 'dev ')} {value:.4f}"
+            for name, value in metrics.items()
+            if name != "epoch"
+        )
+        bars.console.print(f"epoch {state.epoch or 0:.2f}: {told}")
 
     def warn(self, message: str | None) -> None:
         """Say what looks wrong, above the bar, whether the bar is drawn or not."""
-        if message and not self._progress.disable:
-            self._progress.console.print("Warning:", message, style="yellow", markup=False, soft_wrap=True)
+        bars = self._progress
+        if not message or bars.disable:
+            return
+        if isinstance(bars, NotebookBars):
+            bars.say(f"Warning: {message}")
+        else:
+            bars.console.print("Warning:", message, style="yellow", markup=False, soft_wrap=True)
 
     def work(self, what: str, done: int, total: int) -> None:
         """Show long work between steps, on a line of its own that goes when it is done."""

@@ -21,7 +21,7 @@ def estimate(
     >>> estimate(uf.attack, "runs/rsmi", recipe="textfooler", limit=200)["seconds"]
     """
     seen: list[Any] = []
-    settings["on_progress"] = seen.append
+    settings["progress"] = seen.append
     with rehearsing() as rehearsal:
         try:
             verb(*given, workers=workers, **settings)

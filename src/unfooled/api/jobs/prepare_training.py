@@ -177,7 +177,7 @@ def _attacked(
             workers=workers,
             ray=ray,
             out=folder,
-            on_progress=show,
+            progress=show,
         )
     finally:
         bar.close()

@@ -164,7 +164,9 @@ class WrittenReport(Result):
         for run in self.runs:
             low, high = run["accuracy_interval"]
             value = f"{100 * run['accuracy']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
-            facts.append((run["name"], f"clean accuracy {value}, {run['examples']:,} inputs"))
+            metric = str(run.get("metric", "accuracy"))
+            told = {"f1": "F1", "exact_match": "exact match"}.get(metric, metric)
+            facts.append((run["name"], f"clean {told} {value}, {run['examples']:,} inputs"))
         return facts + [("note", why) for why in self.not_shown]
 
     def rows(self) -> Iterator[Mapping[str, object]]:

@@ -54,6 +54,9 @@ class EvaluationReport(Result):
         return found
 
     def rows(self) -> Iterator[Mapping[str, object]]:
+        """One per copy of a question; without adversarial files one for the clean file."""
+        if not self.adversarial:
+            yield {key: value for key, value in self.clean.items() if isinstance(value, int | float | str)}
         for part in self.adversarial:
             for one in part["answers"]:
                 yield {"source": part["source"], **one}

@@ -98,5 +98,6 @@ class Run:
 
     def summary(self) -> JsonObject:
         """The verdict as plain values."""
-        names = ("name", "folder", "task", "defence", "examples", "accuracy", "forwards", "train_seconds")
+        about = ("name", "folder", "task", "defence", "metric", "examples")
+        names = (*about, "accuracy", "forwards", "train_seconds")
         return {name: getattr(self, name) for name in names} | {"accuracy_interval": [self.low, self.high]}
