@@ -253,7 +253,7 @@ def test_commands_show_export_and_report(runs: dict[str, Path], tmp_path: Path) 
             {"recipe": "textfooler"},
             "textfooler attacks texts, and this victim reads images. Choose one of: pgd",
         ),
-        ({"sizes": (0.1,), "recipe": {"name": "pgd-linf", "eps": 0.1}}, "exclude each other"),
+        ({"sizes": (0.1,), "recipe": {"name": "pgd-linf", "eps": 0.1}}, "--sizes or --set eps, not both"),
         ({"sizes": (0.0, 0.1)}, "--sizes 0: a size is above 0 and at most 1"),
         ({"sizes": (2.0,)}, "at most 1, in pixels from 0 to 1"),
         ({"limits": uf.Limits(protect=["not"])}, "--protect is for attacks on texts"),

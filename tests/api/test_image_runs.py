@@ -232,7 +232,7 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         ({"encoder": "minilm"}, "There is no architecture 'minilm'"),
         ({"augment": ["spin"]}, "--augment spin"),
         ({"defence": "rsmi"}, "needs a model of texts"),
-        ({"defence": "ars", "settings": {"sigma_1": 0.4, "learn_sigma_1": True}}, "exclude each other"),
+        ({"defence": "ars", "settings": {"sigma_1": 0.4, "learn_sigma_1": True}}, "learn_sigma_1, not both"),
     ],
 )
 def test_settings_that_do_not_fit_images_are_refused(

@@ -102,7 +102,7 @@ def test_a_network_that_does_not_fit_the_images_is_refused(
 
 
 def test_a_model_is_for_images_and_excludes_an_encoder(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="encoder and model exclude each other"):
+    with pytest.raises(UsageError, match="encoder or model, not both"):
         uf.train(tmp_path / "run", **TRAIN, model=Dense(), encoder="small-cnn")
     with pytest.raises(UsageError, match="model is for images"):
         uf.train(tmp_path / "run", task="spam", model=Dense())

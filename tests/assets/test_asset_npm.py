@@ -122,7 +122,7 @@ def test_registry_out_of_reach_is_told(
     cache: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9/")
-    with pytest.raises(AssetError, match=r"tiny-data-1\.0\.tgz could not be had.*npm registry"):
+    with pytest.raises(AssetError, match=r"tiny-data-1\.0\.tgz could not be fetched.*npm registry"):
         assets.path("tiny", manifest=manifest_of(npm_asset(write_tarball(tmp_path))))
 
 

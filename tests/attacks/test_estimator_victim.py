@@ -53,7 +53,7 @@ def test_an_object_with_predict_proba_is_a_victim_with_the_names_of_its_classes(
     assert not victim.traceable  # type: ignore[attr-defined]
     with pytest.raises(UserError, match="single texts, not pairs"):
         victim.answers([Asked(("a", "b"))])
-    with pytest.raises(UsageError, match="a class, which cannot be asked"):
+    with pytest.raises(UsageError, match="a class, which cannot be attacked"):
         as_victim(Words)
 
 

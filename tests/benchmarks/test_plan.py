@@ -177,7 +177,7 @@ def changed(**changes: Any) -> dict[str, Any]:
             changed(
                 defences=["standard", {"name": "rsmi", "start_from": "standard", "train": {"encoder": "x"}}]
             ),
-            "start_from and train.encoder exclude each other",
+            "start_from or train.encoder, not both",
         ),
         (changed(defences=[{"name": "rsmi", "train": {"limit_test": 5}}]), "train has no key 'limit_test'"),
         (

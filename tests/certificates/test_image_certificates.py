@@ -130,7 +130,7 @@ class SeesOthers(nn.Module):
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_network_whose_rows_interact_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="otherwise among others than alone"):
+    with pytest.raises(UsageError, match="another answer in a batch than alone"):
         certified(classifier(name, SeesOthers()), image(0.1)[None])
 
 
@@ -141,7 +141,7 @@ def test_mask_network_whose_rows_interact_is_refused() -> None:
 
     own = classifier("ars")
     own.model.module.mask = Mixed()
-    with pytest.raises(UsageError, match="otherwise among others than alone"):
+    with pytest.raises(UsageError, match="another answer in a batch than alone"):
         certified(own, image(0.1)[None])
 
 

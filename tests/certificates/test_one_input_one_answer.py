@@ -22,8 +22,8 @@ from unfooled.predictors.smoothing import RandomWordDelete, RandomWordMask, Syno
 from unfooled.predictors.smoothing.model_check import ModelCheck
 
 Rows = Callable[[Tensor], Tensor]
-ALONE = "otherwise among others than alone"
-TWICE = "same inputs twice and not alike"
+ALONE = "another answer in a batch than alone"
+TWICE = "two different answers to the same inputs"
 
 
 def two_sided(score: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ def test_a_model_that_looks_at_its_ids_is_refused(monkeypatch: pytest.MonkeyPatc
     from unfooled.models import ids
 
     monkeypatch.setattr(ids, "ids_matter", lambda text, item: True)
-    with pytest.raises(UsageError, match=r"\(bert\) answers otherwise for other token ids"):
+    with pytest.raises(UsageError, match=r"\(bert\) gives another answer for other token ids"):
         certify(deployed(tiny_classifier("bert", labels=2)), ["a good film"], **QUICK)
 
 

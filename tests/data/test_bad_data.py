@@ -105,9 +105,9 @@ CASES: dict[str, tuple[str, str | bytes, dict, list[str]]] = {
         "a.csv",
         HEAD + GOOD + "bad, bad film,0\n",
         {},
-        ["line 22", "3 cell(s)", "has 2", "quotes"],
+        ["line 22", "3 cells", "has 2", "quotes"],
     ),
-    "row too short": ("a.csv", HEAD + '"a\nb",1\n' + "film\n", {}, ["line 4", "1 cell(s)"]),
+    "row too short": ("a.csv", HEAD + '"a\nb",1\n' + "film\n", {}, ["line 4", "1 cell,"]),
     "unclosed quote": (
         "a.csv",
         HEAD + GOOD + '"film,1\nnext,0\n',
@@ -119,7 +119,7 @@ CASES: dict[str, tuple[str, str | bytes, dict, list[str]]] = {
         "a.csv",
         HEAD + GOOD + "film,2\n",
         {},
-        ["'2'", "1 training row(s)", "3 are needed", "Add rows"],
+        ["'2'", "too few training rows", "1, and 3 are needed", "Add rows"],
     ),
     "label column of ids": (
         "a.csv",

@@ -171,7 +171,7 @@ def test_test_is_the_same_for_every_seed_and_training_keeps_off_given_paragraphs
 
 
 def test_too_few_paragraphs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"2 paragraph\(s\) are left for training and 3 are needed"):
+    with pytest.raises(DataError, match="too few paragraphs are left for training: 2, and 3 are needed"):
         load_questions(write_squad(tmp_path / "q.json", tiny_records(2)))
 
 

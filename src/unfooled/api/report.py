@@ -109,6 +109,4 @@ def _check(given: Sequence[Path], file: Path, format: str) -> None:
         raise UsageError(f"--out {file} is one of the files to report about. Choose another name.")
     inside = file.exists() and any(file.resolve().is_relative_to(path.resolve()) for path in given)
     if inside and file.stem != "report":
-        raise UsageError(
-            f"--out {file} would replace a file of a folder to report about. Choose another name."
-        )
+        raise UsageError(f"--out {file} would replace a file of a folder that is read. Choose another name.")

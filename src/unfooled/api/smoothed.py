@@ -53,7 +53,7 @@ def smoothed(
     target = open_target(victim, device=device)
     if target.victim.randomised:
         raise UsageError(
-            f"{target.name} is randomised: it may answer the same text otherwise the next time, and a "
+            f"{target.name} is randomised: it may give another answer to the same text next time, and a "
             "majority of such answers is not certified. Switch its randomness off, and leave out "
             "randomised=True if it was given."
         )

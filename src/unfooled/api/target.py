@@ -87,7 +87,7 @@ class Opening:
             raise UserError(
                 f"A worker opened {name} and found another one: {', '.join(differ)} differ. Save a "
                 "classifier that was changed in memory and name its folder; keep files as they are while the "
-                "work runs; have the same files at the same path on every machine."
+                "work runs; put the same files at the same path on every machine."
             )
 
 

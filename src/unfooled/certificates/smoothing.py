@@ -292,7 +292,7 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
             raise UsageError(
                 "The second look of this run has less noise behind its mask (threat=each-word): enough where "
                 "every word moves a little, not where one word moves by all of an l2 radius. Use --threat "
-                "each-word or linf, or give it all of its noise: --predictor-set threat=l2."
+                "each-word or linf, or restore the full noise: --predictor-set threat=l2."
             )
         return predictor, []
     remedy = (

@@ -34,7 +34,7 @@ def check_model(text: TextModel, item: Encoded) -> None:
 
     if ids_matter(text, item):
         raise UsageError(
-            f"This model ({text.module.config.model_type}) answers otherwise for other token ids at the very "
+            f"This model ({text.module.config.model_type}) gives another answer for other token ids at the "
             "same embeddings: it reads its text on a second way, which noise on the embeddings does not "
             "cover. Use --threat words or synonyms."
         )

@@ -16,7 +16,7 @@ def demo(
         typer.Option("--out", help="Folder for the runs and the page (default: demo, or demo-quick)."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few texts only: a look at the works in a minute or two.")
+        bool, typer.Option("--quick", help="A few texts only: see how it works in a minute or two.")
     ] = False,
     json_: JsonOption = False,
 ) -> None:

@@ -29,7 +29,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Use only so many questions of each file.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Number of questions to use from each file.")] = None,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out bad records and count them, instead of refusing.")
     ] = False,
@@ -42,7 +42,7 @@ def evaluate(
     set_: options.PredictorSettings = None,
     seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
     fresh_answers: Annotated[
-        int, typer.Option(help="Ask the worst copies so often again, if the predictor draws noise.")
+        int, typer.Option(help="How often the worst copies are asked again, if the predictor draws noise.")
     ] = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     out_: Annotated[

@@ -22,7 +22,7 @@ def parse_sizes(text: str | None) -> tuple[float, ...]:
             found.append(float(part))
         except ValueError as error:
             raise UsageError(
-                f"--sizes {text}: {part.strip() or 'nothing'!r} is no number. Write --sizes 0.05,0.1,0.2."
+                f"--sizes {text}: {part.strip() or 'nothing'!r} is not a number. Write --sizes 0.05,0.1,0.2."
             ) from error
     return tuple(found)
 

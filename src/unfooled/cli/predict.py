@@ -68,7 +68,7 @@ def predict(
     error_rate: Annotated[
         float, typer.Option(help="--certified: probability that an answer is not that majority.")
     ] = 0.001,
-    max_votes: Annotated[int, typer.Option(help="--certified: at most so many votes per text.")] = 1000,
+    max_votes: Annotated[int, typer.Option(help="--certified: largest number of votes per text.")] = 1000,
     show: Annotated[
         Literal["anchored"] | None,
         typer.Option(

@@ -21,7 +21,7 @@ def repeat(
     run: options.Run,
     inputs: dict[str, Any],
     repeats: Annotated[int, typer.Option(help="Independent evaluations.")] = 100,
-    limit: Annotated[int, typer.Option(help="Use only so many inputs (stratified).")] = 200,
+    limit: Annotated[int, typer.Option(help="Number of inputs to use (stratified).")] = 200,
     predictor: options.PredictorName = None,
     set_: options.PredictorSettings = None,
     seed: Annotated[int, typer.Option(help="Seed of the first repeat; each further one adds 1.")] = 0,

@@ -37,10 +37,10 @@ def train(
         str | None, typer.Option(help="Address of a Ray cluster that does that attack, or local.")
     ] = None,
     list_defences: Annotated[
-        bool, typer.Option("--list-defences", help="List the defences and their settings, then leave.")
+        bool, typer.Option("--list-defences", help="List the defences and their settings, then exit.")
     ] = False,
     list_tasks: Annotated[
-        bool, typer.Option("--list-tasks", help="List the named tasks, then leave.")
+        bool, typer.Option("--list-tasks", help="List the named tasks, then exit.")
     ] = False,
     json_: JsonOption = False,
 ) -> None:

@@ -73,7 +73,7 @@ class Inputs:
                 "Columns are for --data; a task has its own. Leave them out, or name the file too."
             )
         if self.split not in ("test", "dev", "train"):
-            raise UsageError(f"--split {self.split}: there are test, dev and train.")
+            raise UsageError(f"--split {self.split}: choose test, dev or train.")
 
     @property
     def is_file(self) -> bool:

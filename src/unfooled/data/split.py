@@ -161,7 +161,7 @@ def check_classes(names: Sequence[str], labels: Sequence[int], *, held_out: int,
     for label, name in enumerate(names):
         if counts[label] < needed:
             raise DataError(
-                f"{source}: the class {name!r} has {counts[label]} training row(s) after duplicates are"
-                f" removed; {needed} are needed so that train and each held-out split can have one."
+                f"{source}: the class {name!r} has too few training rows after duplicates are removed:"
+                f" {counts[label]}, and {needed} are needed so that every split can have one."
                 " Add rows of that class, remove it, or give the dev and test files yourself."
             )

@@ -30,7 +30,7 @@ def read_tensors(path: str | Path) -> tuple[Tensor, list[int] | None]:
         others = [name for name in arrays if name != LABELS]
         if len(others) != 1:
             listed = ", ".join(others) or "none"
-            raise UserError(f"{place} has no array '{INPUTS}'. Its arrays: {listed}. Name one of them so.")
+            raise UserError(f"{place} has no array '{INPUTS}'. Its arrays: {listed}. Rename one.")
         inputs = arrays[others[0]]
     labels = arrays.get(LABELS)
     if labels is None:

@@ -54,7 +54,7 @@ class A2TTraining(AgainstRecipe):
     recipe: str = setting("a2t", "Attack that makes the examples, see `unfooled attack --list`")
     share: float = setting(0.2, "Share of the training set, per epoch (γ)", at_least=0, at_most=1)
     counted: Literal["attacked", "successes"] = setting(
-        "attacked", "What the share counts: texts attacked, or successes (attacks until there are so many)"
+        "attacked", "What the share counts: texts attacked, or successes (goes on until it has them)"
     )
     clean_epochs: int = setting(1, "Epochs without attack at the beginning", at_least=0)
 

@@ -117,7 +117,7 @@ class ArsDefence(MaskedDefence):
     dropout: float = setting(0.3, "Dropout of the mask network", at_least=0, at_most=0.95)
     shrink: int = setting(
         1,
-        "Blocks of so many pixels in square are averaged before the mask network looks, and share a mask: 2 "
+        "Side of the square blocks of pixels that are averaged for the mask network and share a mask: 2 "
         "takes a quarter of its time",
         at_least=1,
         at_most=16,
@@ -126,7 +126,7 @@ class ArsDefence(MaskedDefence):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.learn_sigma_1 and self.sigma_1 is not None:
-            raise UsageError("sigma_1 and learn_sigma_1 exclude each other: give one of them.")
+            raise UsageError("Give sigma_1 or learn_sigma_1, not both.")
 
     def mask(self) -> tuple[str, JsonObject]:
         return "unet", {

@@ -73,7 +73,7 @@ class Rsmi:
     )
     noise_stride: int | None = setting(
         None,
-        "Noise after every so many blocks, from 0: the authors' nth_layers; instead of noise_layers",
+        "Noise after every n-th block, from block 0: the authors' nth_layers; instead of noise_layers",
         at_least=1,
     )
     masked_tokens: int | None = setting(None, "Masked tokens (M)", at_least=0)

@@ -93,13 +93,13 @@ def open_image_model(
         if network is None:
             raise UserError(
                 f"{folder} holds the weights of {own['name'].removeprefix(OWN)}, a network of your own, "
-                "which no name can make again. Give one with the same layers: unfooled.load(folder, "
+                "which a name alone cannot rebuild. Give one with the same layers: unfooled.load(folder, "
                 "model=…), and pass the classifier on. Commands open it once it is registered as an "
                 "architecture (docs/plugins.md)."
             )
         model = own_image_model(network, shape, classes, bf16=bf16, open_file=open_file)
     elif network is not None:
-        raise UsageError(f"{folder} has a network of ours, {own['name']}: leave out model.")
+        raise UsageError(f"{folder} holds the built-in network {own['name']}: leave out model.")
     else:
         chosen = make_architecture(own["name"], own["settings"])
         channels, height, width = shape
@@ -117,7 +117,7 @@ def open_image_model(
         ) from error
     if network is not None and own["settings"].get("code") != code_digest(network):
         warnings.warn(
-            f"The code of {type(network).__qualname__} is not that which {folder} was trained with, or "
+            f"The code of {type(network).__qualname__} is not the code that {folder} was trained with, or "
             "cannot be compared: its answers may differ.",
             stacklevel=2,
         )

@@ -26,7 +26,7 @@ from unfooled.models.model import Shared
 from unfooled.models.noise import NoiseSampler, Site
 
 _ARGUMENTS_WITH_ROWS = ("attention_mask", "position_bias")
-"""Arguments of a block that have one entry a row (``position_bias``: MPNet)."""
+"""Arguments of a block that have one entry per row (``position_bias``: MPNet)."""
 
 
 @dataclass

@@ -40,7 +40,7 @@ class Sequential(Randomised):
 
     candidates: int = setting(4, "Most salient tokens to draw the masks from (N)", at_least=0)
     max_votes: int = setting(
-        55, "At most so many votes (the paper's k0 + k1)", at_least=1, at_most=MOST_VOTES
+        55, "Largest number of votes (the paper's k0 + k1)", at_least=1, at_most=MOST_VOTES
     )
     error_rate: float = setting(
         0.05,

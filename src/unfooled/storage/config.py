@@ -54,7 +54,9 @@ class TrainConfig:
         "Asset name, folder or hub id of a Hugging Face encoder (default minilm); for images an architecture "
         "(default small-cnn)",
     )
-    layers: int | None = setting(None, "Keep only the first so many encoder blocks", at_least=1, at_most=1000)
+    layers: int | None = setting(
+        None, "Number of encoder blocks to keep, from the first", at_least=1, at_most=1000
+    )
     epochs: float | None = setting(
         None,
         "Passes over the training data; if not given 2 for texts and questions, 10 for images",
@@ -84,14 +86,20 @@ class TrainConfig:
     weight_decay: float = setting(0.01, "AdamW weight decay", at_least=0)
     clip: float = setting(1.0, "Gradient norm limit", at_least=0)
     patience: int = setting(
-        0, "Stop after so many epochs without a better dev accuracy; 0 = never", at_least=0
+        0, "Epochs without a better dev accuracy after which training stops; 0 = never", at_least=0
     )
     augment: tuple[str, ...] = setting(
         (), "Images, changed at random in every epoch: crop (shifted by up to 4 pixels), flip", commas=True
     )
-    limit: int | None = setting(None, "Use only so many training examples, stratified", at_least=2)
-    limit_dev: int | None = setting(None, "Use only so many dev examples, stratified", at_least=2)
-    limit_test: int | None = setting(None, "Use only so many test examples, stratified", at_least=2)
+    limit: int | None = setting(
+        None, "Number of training examples to use, stratified; all if not given", at_least=2
+    )
+    limit_dev: int | None = setting(
+        None, "Number of dev examples to use, stratified; all if not given", at_least=2
+    )
+    limit_test: int | None = setting(
+        None, "Number of test examples to use, stratified; all if not given", at_least=2
+    )
     keep_test: bool | None = setting(
         None, "Keep the test rows in the run folder; if not given, those of data files under 5 MB are kept"
     )
@@ -114,7 +122,7 @@ class TrainConfig:
 
     checkpoint_every: int | str = setting(
         "10min",
-        "Write a checkpoint within an epoch after so many steps (200) or minutes (5min); 0 = only at its end",
+        "Steps (200) or minutes (5min) between checkpoints within an epoch; 0 = only at its end",
     )
 
     def __post_init__(self) -> None:
@@ -122,7 +130,7 @@ class TrainConfig:
             raise UsageError("Name what to train on: either --task NAME or --data FILE, and not both.")
         check_precision(self.precision)
         if unknown := [one for one in self.augment if one not in AUGMENTATIONS]:
-            raise UsageError(f"--augment {unknown[0]}: there are {' and '.join(AUGMENTATIONS)}.")
+            raise UsageError(f"--augment {unknown[0]}: choose from {', '.join(AUGMENTATIONS)}.")
         make_schedule(self.schedule)
         _ = self.checkpoints
 

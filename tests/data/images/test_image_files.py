@@ -134,14 +134,14 @@ def test_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_file_without_an_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "text.png").write_text("not an image")
-    with pytest.raises(DataError, match=r"text\.png is no image that is read"):
+    with pytest.raises(DataError, match=r"text\.png is damaged, or not an image of a supported kind"):
         read_image(tmp_path / "text.png")
     with pytest.raises(DataError, match=r"gone\.png cannot be read: No such file"):
         read_image(tmp_path / "gone.png")
 
 
 def test_program_in_postscript_is_not_opened() -> None:
-    with pytest.raises(DataError, match="is no image that is read"):
+    with pytest.raises(DataError, match="not an image of a supported kind"):
         decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n", "run.eps")
 
 

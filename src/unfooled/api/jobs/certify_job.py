@@ -90,8 +90,8 @@ class CertifierOpening:
         differ = [name for name in found if found[name] != self.conditions.get(name)]
         if differ:
             raise UserError(
-                f"A worker would certify something else: {', '.join(differ)} differ. Have the same version "
-                "of unfooled and the same files on every machine."
+                f"A worker would certify something else: {', '.join(differ)} differ. Install the same "
+                "version of unfooled and the same files on every machine."
             )
         return made
 

@@ -187,7 +187,7 @@ def _check_choices(choices: AttackChoices, classifier: Classifier) -> None:
 def _sizes(recipe: ImageRecipe, given: Sequence[float]) -> list[float]:
     """The sizes of the attack in rising order: those that were given, else the recipe's own."""
     if given and recipe.eps is not None:
-        raise UsageError("--sizes and --set eps exclude each other: give one of them.")
+        raise UsageError("Give --sizes or --set eps, not both.")
     sizes = sorted({float(size) for size in given}) or [size_of(recipe)]
     most = LARGEST[recipe.distance]
     for size in sizes:

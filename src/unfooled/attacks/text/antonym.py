@@ -35,7 +35,7 @@ class Antonym:
     needs: ClassVar[tuple[str, ...]] = ("tags",)
 
     words: int | None = setting(
-        None, "Try only so many of the most important words that have antonyms; if not given, all", at_least=1
+        None, "How many of the most important words with antonyms to try; if not given, all", at_least=1
     )
 
     def search(self, attempt: Attempt) -> Steps[Document | None]:

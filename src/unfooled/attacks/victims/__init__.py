@@ -79,7 +79,7 @@ def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", 
     function = obj if inspect.isfunction(obj) else getattr(obj, "scores", obj)
     if not callable(function) or inspect.isclass(obj):
         raise UsageError(
-            f"{spec or repr(obj)[:80]} is {_article(obj)}, which cannot be asked. Give a function from a "
+            f"{spec or repr(obj)[:80]} is {_article(obj)}, which cannot be attacked. Give a function from a "
             "list of texts to one list of class probabilities per text, or an object with such a method, "
             "scores(texts) or predict_proba(texts)."
         )

@@ -54,7 +54,7 @@ def checked_scores(
     if len(bad := np.flatnonzero(wrong)):
         raise UserError(
             f"{victim} gave scores that are not probabilities {_named(bad[0], queries, table)}. They must be "
-            "at least 0 and sum to 1 in each row; if the victim gives logits, say logits=True."
+            "at least 0 and sum to 1 in each row; if the victim gives logits, set logits=True."
         )
     return table / table.sum(axis=1, keepdims=True)
 

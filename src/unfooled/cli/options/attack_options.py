@@ -36,7 +36,9 @@ Sizes = Annotated[
         show_default=False,
     ),
 ]
-Limit = Annotated[int, typer.Option(help="Attack only so many inputs (stratified; questions as they stand).")]
+Limit = Annotated[
+    int, typer.Option(help="Number of inputs to attack (stratified; questions in the order of the file).")
+]
 PredictorSet = Annotated[
     list[str] | None, typer.Option(help="A setting of the predictor, e.g. --predictor-set votes=50.")
 ]
@@ -46,7 +48,7 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps.", autocompletio
 Precision = Annotated[
     str,
     typer.Option(
-        help="Of the search in a run: float32, bf16 or auto. Successes are confirmed in float32.",
+        help="Precision of the search in a run: float32, bf16 or auto. Successes are confirmed in float32.",
         autocompletion=completion.precisions,
     ),
 ]
@@ -58,7 +60,9 @@ Out = Annotated[
 ]
 Show = Annotated[
     int,
-    typer.Option(help="Show so many successes: changed words, added sentences, or how far an image moved."),
+    typer.Option(
+        help="Number of successes to show: changed words, added sentences, or how far an image moved."
+    ),
 ]
 Export = Annotated[Path | None, typer.Option(help="Write all outcomes to a file: .csv, .jsonl or .parquet.")]
-List = Annotated[bool, typer.Option("--list", help="List the recipes and their settings, then leave.")]
+List = Annotated[bool, typer.Option("--list", help="List the recipes and their settings, then exit.")]

@@ -46,7 +46,7 @@ Bound = Annotated[
         "each-word); laplace (l1). The first is certified."
     ),
 ]
-Limit = Annotated[int, typer.Option(help="Certify only so many inputs (stratified).")]
+Limit = Annotated[int, typer.Option(help="Number of inputs to certify (stratified).")]
 Seed = Annotated[
     int,
     typer.Option(
@@ -61,6 +61,6 @@ Out = Annotated[
 ]
 MaxQueries = Annotated[
     int | None,
-    typer.Option(help="Ask a victim that is no run about so many texts, at most; run again to go on."),
+    typer.Option(help="Largest number of texts to ask a victim that is not a run; run again to go on."),
 ]
-Show = Annotated[int, typer.Option(help="Show so many certificates in full.")]
+Show = Annotated[int, typer.Option(help="Number of certificates to show in full.")]

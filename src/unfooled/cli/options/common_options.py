@@ -46,7 +46,10 @@ Name = Annotated[
 
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Tell sizes and an estimated time from a few inputs, and keep nothing."),
+    typer.Option(
+        "--dry-run",
+        help="Show the number of inputs and an estimated time, from a trial on a few. Nothing is kept.",
+    ),
 ]
 
 # How to predict.

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 VictimSet = Annotated[
-    list[str] | None, typer.Option(help="An option of a victim that is no run, e.g. rate=5. Repeatable.")
+    list[str] | None, typer.Option(help="An option of a victim that is not a run, e.g. rate=5. Repeatable.")
 ]
 Labels = Annotated[
     str | None, typer.Option(help="Class names of such a victim in the order of its scores: ham,spam.")

@@ -92,7 +92,7 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
 def _array(stream: IO[bytes], path: Path, dimensions: int) -> NDArray[np.uint8]:
     header = stream.read(4 + 4 * dimensions)
     if len(header) < 4 + 4 * dimensions or header[:2] != b"\0\0":
-        raise DataError(f"{path} is no IDX file: its first bytes are {header[:4]!r}.")
+        raise DataError(f"{path} is not an IDX file: its first bytes are {header[:4]!r}.")
     if header[2] != _BYTES or header[3] != dimensions:
         raise DataError(
             f"{path} has {header[3]} dimensions of the type 0x{header[2]:02x}; {dimensions} of unsigned "
@@ -108,5 +108,5 @@ def _array(stream: IO[bytes], path: Path, dimensions: int) -> NDArray[np.uint8]:
         body += chunk  # in pieces: a header that lies costs no memory
     if len(body) != size:
         state = "is cut short" if len(body) < size else "holds more than its header says"
-        raise DataError(f"{path} {state} ({size:,} bytes are told). Fetch or copy the file again.")
+        raise DataError(f"{path} {state} (its header states {size:,} bytes). Fetch or copy the file again.")
     return np.frombuffer(body, np.uint8).reshape(shape)

@@ -90,7 +90,7 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
             raise DataError(f"{name} has more than {MOST_PIXELS:,} pixels. Make it smaller.") from error
         except pillow.UnidentifiedImageError as error:
             kinds = ", ".join(_FORMATS)
-            raise DataError(f"{name} is no image that is read, or is damaged ({kinds}).") from error
+            raise DataError(f"{name} is damaged, or not an image of a supported kind ({kinds}).") from error
         except Exception as error:  # decoders raise many kinds for damaged files
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise DataError(f"{name} is damaged and cannot be read ({reason}).") from error

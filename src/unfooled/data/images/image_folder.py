@@ -29,7 +29,7 @@ class FolderSettings:
     """How the images of a folder are read."""
 
     size: int | None = setting(
-        None, "Squash every image to so many pixels in square", at_least=1, at_most=2048
+        None, "Resize every image to a square with this side, in pixels", at_least=1, at_most=2048
     )
     channels: Literal[1, 3] | None = setting(None, "1: grey, 3: colour; else colour if any image is")
 
@@ -77,8 +77,8 @@ def read_folder(folder: Path, settings: FolderSettings = FolderSettings()) -> Im
     classes = tuple(sorted(place.name for place in _folders(splits["train"])))
     if len(classes) < 2:
         raise DataError(
-            f"{splits['train']} has {len(classes)} folder(s) of images; a classifier needs two classes. Put "
-            "the images of each class into a folder of its own: FOLDER/CLASS/IMAGE.png."
+            f"{splits['train']} has too few folders of images, {len(classes)}: a classifier needs two "
+            "classes. Put the images of each class into a folder of its own: FOLDER/CLASS/IMAGE.png."
         )
     listed = {split: _listed(place, classes) for split, place in splits.items()}
     files = [path for found, _ in listed.values() for path in found]
@@ -99,7 +99,7 @@ def image_paths(folder: Path) -> list[Path]:
             raise DataError(f"{place} is a folder among images. Move it elsewhere.")
         if place.suffix.lower() not in SUFFIXES:
             raise DataError(
-                f"{place} is no image that is read ({', '.join(SUFFIXES)}). Move it elsewhere, or convert it."
+                f"{place} is not an image of a supported kind ({', '.join(SUFFIXES)}). Move or convert it."
             )
     if not found:
         raise DataError(f"{folder} holds no images ({', '.join(SUFFIXES)}).")
@@ -117,7 +117,7 @@ def _split_folders(folder: Path) -> dict[str, Path]:
         split = _SPLITS.get(place.name)
         if split is None or split in splits:
             raise DataError(
-                f"{place} stands beside train, but is no split of its own: a folder has train and, if you "
+                f"{place} is beside train, but is not a split: a folder has train and, if you "
                 "like, dev (or val, validation) and test."
             )
         splits[split] = place

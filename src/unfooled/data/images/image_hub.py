@@ -31,7 +31,7 @@ class HubImageSettings:
     image_column: str | None = setting(None, "Column with the image, if there are several")
     label_column: str | None = setting(None, "Column with the class, if there are several")
     size: int | None = setting(
-        None, "Squash every image to so many pixels in square", at_least=1, at_most=2048
+        None, "Resize every image to a square with this side, in pixels", at_least=1, at_most=2048
     )
     channels: Literal[1, 3] | None = setting(None, "1: grey, 3: colour; else colour if any image is")
 
@@ -100,7 +100,7 @@ def _class_names(dataset_id: str, data: Dataset, column: str) -> tuple[str, ...]
     values = sorted(set(data[column][:]), key=lambda value: (not isinstance(value, int), value, str(value)))
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         if values and (values[0] < 0 or values[-1] > 100_000):
-            raise DataError(f"{dataset_id}: the labels in column {column!r} are no class numbers.")
+            raise DataError(f"{dataset_id}: the labels in column {column!r} are not class numbers.")
         return tuple(map(str, range(values[-1] + 1)))
     if all(isinstance(value, str) for value in values):
         return tuple(values)

@@ -95,7 +95,7 @@ def _told(record: RawQuestion, bad: _Bad) -> DataError:
     own = record.cells.get("id")
     named = f", id {quoted(own)}" if isinstance(own, str | int) else ""
     return DataError(
-        f"{record.where}{named}: {bad}. Mend the record, or leave out bad records with --lenient."
+        f"{record.where}{named}: {bad}. Correct the record, or leave out bad records with --lenient."
     )
 
 

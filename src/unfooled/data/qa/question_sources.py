@@ -80,8 +80,8 @@ def _records(path: Path, encoding: str) -> Iterable[RawQuestion]:
     suffix = suffix_of(path)
     if suffix not in TABLES:
         raise DataError(
-            f"{path}: files with questions end in {', '.join(TABLES)} (text formats also as .gz), not in "
-            f"{path.suffix or 'nothing'!r}."
+            f"{path}: files with questions end in {', '.join(TABLES)} (text formats also as .gz), and this "
+            f"{'has no ending' if not path.suffix else f'ends in {path.suffix}'}."
         )
     if suffix == ".json":
         text = read_text(path, encoding=encoding)
@@ -107,7 +107,7 @@ def asked_rows(path: str | Path, *, encoding: str = "utf-8") -> TextRows:
     cells = [dict(record.cells) for record in squad_records(str(path), text)]
     for row, own in enumerate(cells, start=1):
         if not (isinstance(own.get("question"), str) and isinstance(own["context"], str)):
-            raise DataError(f"{path}, question {row}: question and context must be texts. Mend the record.")
+            raise DataError(f"{path}, question {row}: question and context must be texts. Correct it.")
     if not cells:
         raise DataError(f"{path}: there are no questions. Check that the file was written completely.")
     texts = [(own["question"], own["context"]) for own in cells]

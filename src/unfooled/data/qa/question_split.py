@@ -57,8 +57,8 @@ def assemble_questions(
     needed = 1 + (dev is None) + (test is None)
     if len(train.group_keys()) < needed:
         raise DataError(
-            f"{name}: {len(train.group_keys())} paragraph(s) are left for training and {needed} are needed, "
-            "since splits share no paragraph. Add paragraphs, or give --dev-data and --test-data."
+            f"{name}: too few paragraphs are left for training: {len(train.group_keys())}, and {needed} are "
+            "needed, since splits share no paragraph. Add paragraphs, or give --dev-data and --test-data."
         )
     if test is None:
         train, test = _hold_out(train, TEST_SHARE, TEST_KEY, keep=1 + (dev is None))

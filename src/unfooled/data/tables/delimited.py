@@ -79,7 +79,8 @@ def _header(name: str, cells: list[str]) -> list[str]:
 
 def _ragged(name: str, line: int, cells: int, expected: int, separator: str) -> DataError:
     shown = {"\t": "a tab", ",": "a comma", ";": "a semicolon"}[separator]
+    found = f"{cells} cell" if cells == 1 else f"{cells} cells"
     return DataError(
-        f"{name}, line {line}: {cells} cell(s) where the header has {expected}."
+        f"{name}, line {line}: this row has {found}, but the header has {expected}."
         f' Put "quotes" around every cell that contains {shown}, and fill missing cells.'
     )

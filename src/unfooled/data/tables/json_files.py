@@ -1,4 +1,4 @@
-"""JSON lines (one object a line) and JSON arrays of objects."""
+"""JSON lines (one object per line) and JSON arrays of objects."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ class ModelCheck:
             return
         usual = float(_spread(logits).median())
         if first and (moved := self._moved(logits, ask(range(size)), range(size), usual)):
-            raise self._of_black_box("answered the same text twice and not alike", moved) or UsageError(
-                f"The model answered the same inputs twice and not alike ({moved}): it is random by itself, "
+            raise self._of_black_box("gave two different answers to the same text", moved) or UsageError(
+                f"The model gave two different answers to the same inputs ({moved}): it is random by itself, "
                 "for example by dropout that is on. A certificate counts the answers of a model that always "
                 "answers alike. Put every module in evaluation mode, module.eval(), and take out what draws "
                 "random numbers."
@@ -62,16 +62,16 @@ class ModelCheck:
         for row in sorted(spread_out) if first else [size // 2]:
             if moved := self._moved(logits[row : row + 1], ask([row]), [row], usual):
                 raise self._of_black_box(
-                    "answered a text otherwise among others than alone", moved
+                    "gave a text another answer in a batch than alone", moved
                 ) or UsageError(
-                    f"The model answers an input otherwise among others than alone ({moved}): the rows of a "
+                    f"The model gives an input another answer in a batch than alone ({moved}): the rows of a "
                     "batch see each other, so noisy copies of an input average their noise away and a "
                     "certificate would be false. Attention needs batch_first=True, BatchNorm its running "
                     "statistics, and a function must call its modules in evaluation mode, module.eval()."
                 )
 
     def twice(self, model: Model, item: EncodedInput) -> None:
-        """Refuse a model that answers this input, without noise, not alike when it is asked twice."""
+        """Refuse a model that gives this input, without noise, two different answers."""
 
         def ask(rows: Sequence[int]) -> Tensor:
             return model.forward(model.batch([item])).logits

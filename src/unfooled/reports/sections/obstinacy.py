@@ -1,6 +1,6 @@
 """Fickle against obstinate: who changes its answer for nothing, and who keeps it against the meaning.
 
-A defence that only stops listening looks robust; one point a model, as in Chen et al. 2022 (BAT), Figure 3.
+A defence that only stops listening looks robust; one point per model, as in Chen et al. 2022 (BAT), Figure 3.
 """
 
 from __future__ import annotations

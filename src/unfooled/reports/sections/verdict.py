@@ -1,4 +1,4 @@
-"""The verdict: one row a model, the sentences that sum it up, and robustness against cost."""
+"""The verdict: one row per model, the sentences that sum it up, and robustness against cost."""
 
 from __future__ import annotations
 
