@@ -85,7 +85,7 @@ def certify(
     It may also be any other victim of ``attack`` (``hf:NAME``, ``sklearn:FILE.skops``, a function, an
     endpoint, …): then the certificates are about the majority of its answers over random versions of the
     text, which :func:`unfooled.smoothed` deploys. It is asked about no more than ``max_queries`` texts; if
-    they end, the report has what is done, and the same call goes on.
+    they run out, the report has what is done, and the same call goes on.
     For tensors it may be any PyTorch module or function that gives logits (or ``python:FILE.py:NAME``),
     under noise of ``sigma``. Its rows must be answered independently; radii are in the units of the values.
     ``threat`` is the tampering (None: the first one that the defence of the run trains for, else l2).

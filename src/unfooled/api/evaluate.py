@@ -76,8 +76,8 @@ def evaluate(
     ``generate`` makes adversarial copies of the clean questions here: ``addsent`` (several, the worst counts)
     or ``addonesent`` (one, whatever the model). The worst copies are asked ``fresh_answers`` times again if
     the predictor draws noise.
-    ``limit`` takes the first so many original questions of each file; ``lenient`` leaves out bad records. The
-    report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``. ``progress`` is called
+    ``limit`` is the number of original questions to use from each file; ``lenient`` leaves out bad records.
+    The report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``. ``progress`` is called
     with the questions that are answered and their total; None shows a bar in a terminal or a notebook.
 
     >>> evaluate("runs/qa", "dev.json", adversarial=["add_sent.json"])

@@ -179,7 +179,7 @@ def _check_labels(labels: list[str], config: Any, folder: Path) -> None:
 
 @checks_arguments
 def save(classifier: Classifier, folder: Path) -> None:
-    """Write the model's files and, last, ``unfooled.json``: without it the folder is no finished run."""
+    """Write the model's files and, last, ``unfooled.json``: without it the run is not finished."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         about = _written(classifier.model, folder)

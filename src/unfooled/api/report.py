@@ -41,7 +41,7 @@ def report(
 
     ``format`` is html, or md, csv, json or latex for the tables alone; None takes it from the ending of
     ``out`` (.html, .md, .csv, .json, .tex). ``static`` leaves out every script.
-    ``on_section`` is told the title of each section as it is made.
+    ``on_section`` is called with the title of each section as it is made.
 
     >>> report("runs/plain", "runs/rsmi", out="report.html").path
     """

@@ -45,10 +45,10 @@ def smoothed(
 ) -> Smoothed:
     """The majority of ``victim`` over random versions of a text, as a classifier.
 
-    ``victim`` is whatever ``uf.attack`` accepts and must always answer a text alike. ``predictor`` is
+    ``victim`` is whatever ``uf.attack`` accepts and must always give a text the same answer. ``predictor`` is
     ``random-delete`` (the default), ``safer``, or ``random-mask`` for a victim with a mask token, by its name
     or with settings. ``empty`` is the label of a text of which no word is left; without it the victim is
-    asked about the empty text. ``max_queries``: the victim is asked about no more texts than that.
+    asked about the empty text. ``max_queries`` is the largest number of texts the victim is asked about.
     """
     target = open_target(victim, device=device)
     if target.victim.randomised:

@@ -63,8 +63,8 @@ def attack(
     Images: unfooled attack runs/digits --recipe pgd-linf --sizes 0.02,0.05,0.1
     Questions: unfooled attack runs/qa --recipe addsent,textfooler
 
-    Interrupted? Run the same command again: finished examples are kept. Leaves with code 1 if an input was
-    refused or ended in an error; the others are attacked all the same.
+    Interrupted? Run the same command again: finished examples are kept. Exits with code 1 if an input was
+    refused or ended in an error; the others are attacked.
     """
     from unfooled.cli.show.attack_progress import attack_progress
     from unfooled.cli.show.attack_show import list_recipes, show_changes, show_report, show_table

@@ -48,7 +48,7 @@ def benchmark(
     Example: unfooled benchmark --preset quick
 
     Run the same command again after Ctrl-C or a failure: finished cells are kept, an interrupted one goes on
-    where it was, a failed one is tried again. Leaves with code 1 if a cell failed.
+    where it was, a failed one is tried again. Exits with code 1 if a cell failed.
     """
     from unfooled.cli.show.benchmark_show import Announcer, list_presets, show_cells, show_result
 

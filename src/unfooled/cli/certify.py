@@ -66,8 +66,8 @@ def certify(
 
     For images and other tensors: unfooled certify python:net.py:build --tensors images.npz --sigma 0.25
 
-    Interrupted? Run the same command again: finished inputs are kept. Leaves with code 1 if an input was
-    refused; the others are certified all the same.
+    Interrupted? Run the same command again: finished inputs are kept. Exits with code 1 if an input was
+    refused; the others are certified.
     """
     from unfooled.api.certify import certify as run_certify
     from unfooled.cli.show.certify_show import certify_progress, show_certificate, show_report

@@ -98,7 +98,7 @@ def predict(
     A run on questions: unfooled predict runs/qa --question "Who won?" --context "The Broncos won."
 
     Without texts and --file, texts are read from standard input, one per line, and answered as they arrive.
-    Leaves with code 1 if a text was refused (empty, for example); the others are answered all the same.
+    Exits with code 1 if a text was refused (empty, for example); the others are answered.
     """
     from unfooled.api.load import load
     from unfooled.api.predict import certified_mode

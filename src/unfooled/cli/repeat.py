@@ -39,7 +39,7 @@ def repeat(
 
     Example: unfooled repeat runs/rsmi --repeats 100 --limit 200
 
-    Interrupted? Run the same command again: finished repeats are kept. Leaves with code 1 if an input was
+    Interrupted? Run the same command again: finished repeats are kept. Exits with code 1 if an input was
     refused; the others are evaluated all the same.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -48,7 +48,7 @@ def sweep(
     Example: unfooled sweep --task movie-reviews --defence rsmi --grid sigma=0.1,0.2 --out runs/sweep
 
     Finished cells are reused and an interrupted one goes on: run the same command again. The best cell is
-    chosen on dev; test accuracy is only reported. Leaves with code 1 if a cell failed.
+    chosen on dev; test accuracy is only reported. Exits with code 1 if a cell failed.
     """
     from unfooled.benchmarks.grid import parse_grid
     from unfooled.benchmarks.sweep import sweep as run

@@ -59,7 +59,7 @@ def open_victim(spec: str, **options: Any) -> Victim:
 def as_victim(obj: Any, labels: Sequence[str] | None = None, *, spec: str = "", **options: Any) -> Victim:
     """A victim from a function, an object with ``scores(texts)`` or ``predict_proba``, a pipeline, a spec.
 
-    A victim stays what it is.
+    A victim is returned unchanged.
     """
     if isinstance(obj, str):
         return open_victim(obj, labels=labels, **options)
