@@ -82,7 +82,7 @@ def test_what_no_name_can_make_again_is_said(run: tuple[Path, Any]) -> None:
         def forward(self, images: Tensor) -> Tensor:
             return -super().forward(images)
 
-    with pytest.warns(UserWarning, match="code of .*Other is not that"):
+    with pytest.warns(UserWarning, match="code of .*Other is not the code that"):
         uf.load(run[0], model=Other(), device="cpu")
 
 

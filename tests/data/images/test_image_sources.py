@@ -117,7 +117,7 @@ def test_local_dataset_with_an_image_column_is_read(tmp_path: Path) -> None:
         load_images(f"hub({tmp_path / 'pets'}, image_column=img)")
     images[3]["bytes"] = images[3]["bytes"][:40]
     datasets.Dataset.from_dict(rows, features).to_parquet(tmp_path / "pets" / "train.parquet")
-    with pytest.raises(DataError, match=r"split train, row 4 is no image"):
+    with pytest.raises(DataError, match=r"split train, row 4 is damaged, or not an image"):
         load_images(f"hub:{tmp_path / 'pets'}")
 
 
