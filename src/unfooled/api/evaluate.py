@@ -77,8 +77,8 @@ def evaluate(
     or ``addonesent`` (one, whatever the model). The worst copies are asked ``fresh_answers`` times again if
     the predictor draws noise.
     ``limit`` is the number of original questions to use from each file; ``lenient`` leaves out bad records.
-    The report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``. ``progress`` is called
-    with the questions that are answered and their total; None shows a bar in a terminal or a notebook.
+    The report is kept as RUN/evaluations/NAME/evaluation.json, or in the folder ``out``. ``progress`` is
+    called with the questions that are answered and their total; None shows a bar in a terminal or a notebook.
 
     >>> evaluate("runs/qa", "dev.json", adversarial=["add_sent.json"])
     """

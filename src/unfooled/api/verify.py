@@ -28,8 +28,8 @@ SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape",
 def verify(run: str | Path | Classifier, *, device: str = "auto") -> VerifyReport:
     """Check a run: hashes of its files, that they fit, stored answers reproduced, whose results it holds.
 
-    ``passed`` is False if a check failed. For a run that was saved without ``checks.json`` it lists what could
-    not be checked. Of a loaded classifier, its folder is checked. Nothing is changed.
+    ``passed`` is False if a check failed. For a run that was saved without ``checks.json`` it lists what
+    could not be checked. Of a loaded classifier, its folder is checked. Nothing is changed.
 
     >>> uf.verify("runs/rsmi").passed
     True
