@@ -174,7 +174,7 @@ def test_random_answers_are_refused_by_name(share: float) -> None:
 
     long = [" ".join(f"w{number}" for number in range(40))]
     choice = {"name": "random-delete", "rates": [0.5]}
-    with pytest.raises(UsageError, match=r"sampling.*answered.*always answer a text alike"):
+    with pytest.raises(UsageError, match=r"sampling.*two different answers.*same answer to a text"):
         certify(sampling, long, threat="words", predictor=choice, sampling=FEW)
 
 
@@ -188,7 +188,7 @@ def test_answers_that_become_random_later_are_refused_too() -> None:
 
     long = [" ".join(f"w{number}" for number in range(40))]
     choice = {"name": "random-delete", "rates": [0.5]}
-    with pytest.raises(UsageError, match=r"late.*answered"):
+    with pytest.raises(UsageError, match=r"late.*another answer"):
         certify(late, long, threat="words", predictor=choice, sampling=FEW)
 
 
@@ -198,7 +198,7 @@ def test_texts_that_see_each_other_are_refused() -> None:
         return [[1 - share, share] for _ in texts]
 
     long = [" ".join(f"w{number}" for number in range(40))]
-    with pytest.raises(UsageError, match=r"leaking.*among others than alone"):
+    with pytest.raises(UsageError, match=r"leaking.*in a batch than alone"):
         certify(leaking, long, threat="edits", sampling=FEW)
 
 

@@ -84,7 +84,7 @@ def test_it_is_certified_and_a_model_that_sees_its_padding_is_refused(tmp_path: 
     )
     assert f"The majority of onnx:{tmp_path} over random deletions" in found.sentence or found.label is None
     write_model(tmp_path, inputs=("input_ids",))
-    with pytest.raises(UsageError, match="among others than alone"):
+    with pytest.raises(UsageError, match="in a batch than alone"):
         uf.certify(
             f"onnx:{tmp_path}",
             [" ".join(TEXTS * 3)],

@@ -157,7 +157,7 @@ def test_file_and_module_specs_import_the_function(tmp_path: Path, monkeypatch: 
     assert said["spec"] == f"{path}:scores"
     path.write_text(path.read_text() + "# changed\n")
     assert open_victim(f"{path}:scores").describe() != said  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="cannot be asked"):
+    with pytest.raises(UsageError, match="cannot be attacked"):
         open_victim(f"{path}:number")
     with pytest.raises(UsageError, match="a class"):
         open_victim(f"{path}:Model")

@@ -88,7 +88,7 @@ class ModelCheck:
         return UsageError(
             f"{self._box.name} {what} ({moved}). It is random, or its answer depends on the texts it is "
             "asked together with, and a certificate of it would be false. Switch off sampling, dropout and "
-            "batch statistics behind it; an endpoint must always answer a text alike."
+            "batch statistics behind it; an endpoint must always give the same answer to a text."
         )
 
     def _moved(self, before: Tensor, after: Tensor, rows: Sequence[int], usual: float) -> str:
