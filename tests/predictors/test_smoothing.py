@@ -24,7 +24,8 @@ from unfooled.predictors.smoothing import (
     resampled,
 )
 from unfooled.predictors.smoothing.certified_masked import behind_mask
-from unfooled.predictors.smoothing.streams import BLOCK, Streams, fill, generator, single, stream_key
+from unfooled.predictors.smoothing.streams import BLOCK, NoiseWords, generator, single, stream_key
+from unfooled.predictors.smoothing.unit_noise import fill, words_per_draw
 from unfooled.predictors.smoothing.vote_labels import RememberedAnswers, labels_of
 from unfooled.statistics.noise_budget import masked_noise, split_noise
 
@@ -100,29 +101,71 @@ def test_no_two_blocks_share_a_number() -> None:
         seen.update(numbers)
 
 
-def test_a_moved_stream_is_a_new_one() -> None:
-    streams = Streams()
-    for key, block in [(1, 0), (2**128 - 1, 7), (2**64, 2**40), (1, 0), (5, 0)]:
-        moved, new = streams.at(key, block), generator(key, block)
-        # An odd number of small integers leaves half of a word behind, which must not leak into the next one.
-        assert moved.integers(0, 2**31, 3, dtype=np.int32).tolist() == (
-            new.integers(0, 2**31, 3, dtype=np.int32).tolist()
-        )
-        assert moved.standard_normal(5, dtype=np.float32).tolist() == (
-            new.standard_normal(5, dtype=np.float32).tolist()
-        )
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("values", [1, 7, 64, 20_000])
+def test_a_draw_of_noise_depends_on_its_key_and_number_alone(kind: Any, values: int) -> None:
+    stream = NoiseWords()
+    whole = np.empty((40, values), dtype=np.float32)
+    fill(whole, stream, 2**128 - 5, 0, kind)
+    for first, count in [(3, 1), (0, 17), (39, 1), (20, 20)]:
+        room = np.empty(count * values + 3, dtype=np.float32)[3:]  # elsewhere in memory
+        part = room.reshape(count, values)
+        fill(part, NoiseWords() if count % 2 else stream, 2**128 - 5, first, kind)
+        np.testing.assert_array_equal(part, whole[first : first + count])
 
 
-def test_noise_has_the_stated_spread() -> None:
-    for kind, variance in (("gaussian", 1.0), ("laplace", 2.0)):
-        drawn = np.empty((16, 1, 100, 100), dtype=np.float32)
-        fill(drawn, generator(1, 0), kind)  # type: ignore[arg-type]
-        assert drawn.mean() == pytest.approx(0, abs=0.02)
-        assert drawn.var() == pytest.approx(variance, rel=0.03)
-        assert (np.abs(drawn) > 3).mean() == pytest.approx(0.0027 if kind == "gaussian" else 0.0498, rel=0.2)
-        later = np.empty((6, 1, 100, 100), dtype=np.float32)
-        fill(later, generator(1, 0), kind, skip=10)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(later, drawn[10:])
+def test_no_two_draws_of_noise_share_a_word_nor_one_with_the_streams_of_blocks() -> None:
+    stream, seen, width = NoiseWords(), set[int](), words_per_draw(36, "gaussian")
+    for key, draw in itertools.product([1, 2, 2**64, stream_key(0, SELECT, (7, 8))], range(60)):
+        stream.move(key, draw * (width // 4))
+        words = stream.read(1, width).ravel().tolist()
+        if draw % 20 == 0:
+            words += np.random.Philox(key=key, counter=[0, 0, draw // 20, 0]).random_raw(64).tolist()
+        assert len(set(words)) == len(words) and seen.isdisjoint(words)
+        seen.update(words)
+
+
+class _Given(NoiseWords):
+    """Words that a test chooses."""
+
+    def __init__(self, words: list[int]) -> None:
+        self._words = np.array([words], dtype=np.uint64)
+
+    def move(self, key: int, counter: int) -> None: ...
+
+    def read(self, draws: int, words: int) -> Any:
+        return self._words.copy()
+
+
+def test_noise_is_finite_and_reaches_far_for_the_rarest_words() -> None:
+    high, least, most = 2**64 - 1, 0, (2**40 - 1) << 24
+    for kind, furthest in (("gaussian", 7.539), ("laplace", 28.42)):
+        out = np.empty((1, 8), dtype=np.float32)
+        words = [least, high, most, 2**24 - 1, 1 << 23, 1, 2**63, 5]
+        fill(out, _Given(words[: words_per_draw(8, kind)]), 0, 0, kind)  # type: ignore[arg-type]
+        assert np.isfinite(out).all() and np.abs(out).max() == pytest.approx(furthest, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_noise_has_the_stated_distribution(kind: Any) -> None:
+    """Of a million numbers: the whole distribution, both tails, and no relation of neighbours or draws."""
+    from scipy import stats
+
+    law = stats.norm if kind == "gaussian" else stats.laplace
+    drawn = np.empty((1000, 1001), dtype=np.float32)
+    fill(drawn, NoiseWords(), stream_key(1, ESTIMATE, "noise"), 0, kind)
+    assert stats.kstest(drawn.ravel().astype(np.float64), law.cdf).pvalue > 1e-3
+    for level in (1e-2, 1e-3, 1e-4, 1e-5):
+        for tail in ((drawn > law.isf(level)).sum(), (drawn < law.ppf(level)).sum()):
+            expected = drawn.size * level
+            assert abs(int(tail) - expected) < 4.5 * np.sqrt(expected) + 1
+    halves = drawn[:, :500], drawn[:, 501:1001]  # of one word: its cosine and its sine
+    pairs = [(drawn[:-1], drawn[1:]), (drawn[:, :-1], drawn[:, 1:]), halves]
+    for first, second in pairs:
+        for power in (1, 2):
+            related = np.corrcoef(np.abs(first.ravel()) ** power, np.abs(second.ravel()) ** power)[0, 1]
+            assert abs(related) < 4.5 / np.sqrt(first.size)
+        assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 4.5 / np.sqrt(first.size)
 
 
 def test_words_are_put_together_as_the_tokenizer_would(any_classifier: TextModel) -> None:

@@ -64,6 +64,7 @@ def recorded_checks(classifier: Classifier, folder: Path, marker: JsonObject) ->
             "unfooled.json": _digest(marker),
         },
         "seed": SEED,
+        "draws": classifier.identity().get("draws"),
         "predictions": _predictions(classifier),
     }
     return {**checks, OWN: _digest(checks)}

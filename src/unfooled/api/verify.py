@@ -90,6 +90,8 @@ def _predictions(classifier: Classifier, recorded: Mapping[str, Any]) -> Check:
     stored: Sequence[Mapping[str, Any]] = recorded["predictions"]
     if not stored:
         return Check("answers", "not checked", "the predictor could not answer when the run was saved")
+    if "draws" in classifier.identity() and recorded.get("draws") != classifier.identity()["draws"]:
+        return Check("answers", "not checked", "the votes were drawn by another version of unfooled")
     try:
         found = answers(classifier, [one["text"] for one in stored], seed=recorded["seed"])
     except UserError as error:

@@ -25,7 +25,7 @@ from unfooled.certificates.threats import find_threat
 from unfooled.certificates.word_reader import WordReader
 from unfooled.errors import UsageError
 from unfooled.models import EncodedInput, Unreadable
-from unfooled.predictors.smoothing import ESTIMATE
+from unfooled.predictors.smoothing import DRAWS_VERSION, ESTIMATE
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.input_kind import NOUN
@@ -85,6 +85,7 @@ class Certifier:
         return {
             "unfooled": __version__,
             "code": CODE_VERSION,
+            "draws": DRAWS_VERSION,
             "classifier": self.classifier.identity() | {"predictor": None},
             **self._settings(),
         }
@@ -98,6 +99,7 @@ class Certifier:
             "not_covered": self.threat.not_covered,
             "unfooled": __version__,
             "code": CODE_VERSION,
+            "draws": DRAWS_VERSION,
             **self._settings(),
         }
 

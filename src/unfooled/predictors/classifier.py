@@ -122,7 +122,9 @@ class Classifier:
 
     def identity(self) -> JsonObject:
         """Which classifier it is: whatever its answers depend on."""
+        draws = getattr(self.predictor, "draws_version", None)
         return {
+            **({} if draws is None else {"draws": draws}),
             "kind": "classifier",
             **self.model.identity(),
             "labels": list(self.labels),

@@ -9,7 +9,15 @@ from unfooled.predictors.smoothing.certified_masked import CertifiedMasked, mask
 from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predictors.smoothing.majority import Majority
 from unfooled.predictors.smoothing.masked_pixels import Ars, MaskedPixels, StaticMaskVote
-from unfooled.predictors.smoothing.streams import BLOCK, DECIDE, ESTIMATE, SELECT, DrawRequest, LabelSampler
+from unfooled.predictors.smoothing.streams import (
+    BLOCK,
+    DECIDE,
+    DRAWS_VERSION,
+    ESTIMATE,
+    SELECT,
+    DrawRequest,
+    LabelSampler,
+)
 from unfooled.predictors.smoothing.synonym_substitution import SubstitutionSets, SynonymVote, resampled
 from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
 from unfooled.predictors.smoothing.word_masking import RandomWordMask
@@ -18,6 +26,7 @@ from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
 __all__ = [
     "BLOCK",
     "DECIDE",
+    "DRAWS_VERSION",
     "ESTIMATE",
     "SELECT",
     "Ars",

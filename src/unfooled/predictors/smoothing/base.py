@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.predictor import Seed
-from unfooled.predictors.smoothing.streams import DECIDE, LabelSampler
+from unfooled.predictors.smoothing.streams import DECIDE, DRAWS_VERSION, LabelSampler
 from unfooled.predictors.tally import abstains, argmax
 from unfooled.records.decision import Decision
 from unfooled.settings import MOST_VOTES, setting
@@ -33,6 +33,7 @@ class SmoothedVote(ABC):
 
     name: ClassVar[str]
     forwards_a_draw: ClassVar[int] = 1
+    draws_version: ClassVar[int] = DRAWS_VERSION
     draws: ClassVar[str] = "random versions of the input"
     """What is voted over, in words."""
 

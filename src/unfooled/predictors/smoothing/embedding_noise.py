@@ -25,15 +25,15 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.base import seeds_of
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import (
-    BLOCK,
     DrawPiece,
     DrawRequest,
-    Streams,
-    fill,
+    NoiseWords,
     pieces,
+    runs,
     single,
     stream_keys,
 )
+from unfooled.predictors.smoothing.unit_noise import fill
 from unfooled.predictors.smoothing.vote_labels import equal_length_batches, labels_of, tally
 
 
@@ -61,6 +61,8 @@ class StartSampler(ABC):
     check: ModelCheck | None = None
     looks = 1
     kind: NoiseKind = "gaussian"
+    further = False
+    """Whether ``run`` adds noise of its own."""
 
     def __init__(
         self, model: Model, encoded: Sequence[EncodedInput], seeds: Sequence[int], purpose: str
@@ -68,6 +70,7 @@ class StartSampler(ABC):
         self.model = model
         self._encoded = encoded
         self._seeds = seeds
+        self._kept: tuple[tuple[int, ...], tuple[InputBatch, Tensor, list[int]]] | None = None
         self._keys = stream_keys(seeds, purpose, [item.key() for item in encoded])
 
     def again(self, purpose: str) -> StartSampler:
@@ -94,33 +97,18 @@ class StartSampler(ABC):
         """What is classified, of ``clean`` starts ``(rows, …)`` and unit ``noise`` ``(rows, looks, …)``."""
 
     def run(self, batch: InputBatch, start: Tensor, keys: Sequence[int]) -> Tensor:
-        """Logits ``(rows, classes)`` of noisy starts; ``keys`` are those of further noise."""
+        """Logits ``(rows, classes)`` of noisy starts; ``keys`` are those of further noise, if there is."""
         return self.model.forward(batch, start=start).logits
 
     def _labels(self, parts: Sequence[DrawPiece]) -> NDArray[np.int64]:
-        model = self.model
-        items = [self._encoded[piece.owner] for piece in parts]
+        draws = runs(parts)
         with torch.inference_mode(False):
-            batch = model.batch(items)
-            with torch.no_grad():
-                clean = model.start(batch)
-            # Sums in single precision at least: half-precision noise would be far from Gaussian.
-            sums = torch.promote_types(clean.dtype, torch.float32)
-            clean = clean.to(sums)
-            copies = [row for row, piece in enumerate(parts) for _ in range(len(piece))]
-            index = torch.tensor(copies, device=clean.device)
-            drawn = torch.empty((len(copies), self.looks, *clean.shape[1:]))  # aligned: NumPy's need not be
-            noise = drawn.numpy()
-            streams, keys = Streams(), list[int]()
-            row = 0
-            for piece in parts:
-                key = self._keys[piece.owner]
-                out = noise[row : row + len(piece)]
-                fill(out, streams.at(key, piece.block), self.kind, skip=piece.start)
-                keys += [mix(key >> 64, piece.block * BLOCK + d) for d in range(piece.start, piece.stop)]
-                row += len(piece)
+            batch, clean, places = self._clean(tuple(owner for owner, _, _ in draws))
+            index = torch.from_numpy(np.repeat(places, [count for _, _, count in draws])).to(clean.device)
             batch = batch.rows(index)
-            start = self.noisy(batch, clean[index], drawn.to(clean.device, sums))
+            rows = clean.expand(len(index), *clean.shape[1:]) if len(clean) == 1 else clean[index]
+            start = self.noisy(batch, rows, self._drawn(draws, clean.shape[1:]).to(clean))
+        keys = self._further_keys(draws) if self.further else []
         with torch.inference_mode():
             logits = self.run(batch, start, keys)
             labels = labels_of(logits)
@@ -128,10 +116,44 @@ class StartSampler(ABC):
                 self.check(logits, lambda rows: self._again(batch, start, keys, rows))
         return labels
 
+    def _clean(self, owners: tuple[int, ...]) -> tuple[InputBatch, Tensor, list[int]]:
+        """A batch of these inputs, each once; their starts; and the place of each owner among them.
+
+        The next batch is often of the same inputs, so the latest is kept.
+        """
+        kept = self._kept
+        if kept is None or kept[0] != owners:
+            distinct = list(dict.fromkeys(owners))
+            batch = self.model.batch([self._encoded[owner] for owner in distinct])
+            with torch.no_grad():
+                clean = self.model.start(batch)
+            # Sums in single precision at least: half-precision noise would be far from Gaussian.
+            clean = clean.to(torch.promote_types(clean.dtype, torch.float32))
+            kept = self._kept = owners, (batch, clean, [distinct.index(owner) for owner in owners])
+        return kept[1]
+
+    def _drawn(self, draws: Sequence[DrawRequest], shape: torch.Size) -> Tensor:
+        """Unit noise of these draws, ``(rows, looks, *shape)``."""
+        drawn = torch.empty((sum(count for _, _, count in draws), self.looks, *shape))
+        out = drawn.numpy().reshape(len(drawn), -1)  # PyTorch's memory is aligned, NumPy's need not be
+        stream, row = NoiseWords(), 0
+        for owner, first, count in draws:
+            fill(out[row : row + count], stream, self._keys[owner], first, self.kind)
+            row += count
+        return drawn
+
+    def _further_keys(self, draws: Sequence[DrawRequest]) -> list[int]:
+        """Keys of noise further in, one per draw."""
+        return [
+            mix(self._keys[owner] >> 64, draw)
+            for owner, first, count in draws
+            for draw in range(first, first + count)
+        ]
+
     def _again(self, batch: InputBatch, start: Tensor, keys: Sequence[int], rows: Sequence[int]) -> Tensor:
         """Logits of the very same noisy starts, these rows together."""
         index = torch.tensor(list(rows), device=start.device)
-        return self.run(batch.rows(index), start[index], [keys[row] for row in rows])
+        return self.run(batch.rows(index), start[index], [keys[row] for row in rows] if keys else [])
 
 
 class NoisySampler(StartSampler):
@@ -148,6 +170,7 @@ class NoisySampler(StartSampler):
         super().__init__(model, encoded, seeds, purpose)
         self._settings = settings
         self.kind = settings.kind
+        self.further = bool(settings.blocks)
 
     def noisy(self, batch: InputBatch, clean: Tensor, noise: Tensor) -> Tensor:
         return noise[:, 0].mul_(single(self._settings.sigma)).add_(clean)

@@ -20,7 +20,7 @@ from unfooled.predictors.predictor import Seed
 from unfooled.predictors.sequential import fewest_votes, is_decided
 from unfooled.predictors.smoothing.base import Transformation
 from unfooled.predictors.smoothing.model_check import ModelCheck
-from unfooled.predictors.smoothing.streams import DECIDE
+from unfooled.predictors.smoothing.streams import DECIDE, DRAWS_VERSION
 from unfooled.predictors.tally import argmax
 from unfooled.records.decision import Decision
 
@@ -33,6 +33,7 @@ class Majority:
     """The most probable class of a transformation, decided at ``error_rate`` within ``max_votes`` draws."""
 
     name: ClassVar[str] = "certified"
+    draws_version: ClassVar[int] = DRAWS_VERSION
 
     transformation: Transformation
     error_rate: float = 0.001

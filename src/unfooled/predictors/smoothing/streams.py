@@ -1,8 +1,9 @@
-"""The random numbers of smoothed votes: one counter-based stream (Philox) for every sixteen draws.
+"""The random numbers of smoothed votes: counter-based streams (Philox), one for each input.
 
-The key is a 128-bit digest of (seed, what the draws are for, the input); the number of the block of draws is
-part of the counter. So a draw never depends on batches, on the order or on where the work was resumed, and no
-two draws share a number: within one key the counters cannot meet, and two keys are two digests.
+The key is a 128-bit digest of (seed, what the draws are for, the input). Draws of words have a stream for
+every sixteen, whose number is part of the counter; a draw of noise begins at a counter of its own. So a draw
+never depends on batches, on the order or on where the work was resumed, and no two draws share a number:
+within one key the counters cannot meet, and two keys are two digests.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unfooled.models.noise import NoiseKind
 from unfooled.predictors.smoothing.model_check import ModelCheck
 
 _WORD = (1 << 64) - 1
 BLOCK = 16
-"""Draws that share a stream; fixed, since the draws depend on it."""
+"""Draws of words that share a stream; fixed, since the draws depend on it."""
+
+_NOISE = 1
+"""The last word of the counter of noise, 0 in the streams of blocks: the two never meet."""
+DRAWS_VERSION = 2
+"""Raise it when a key gives other draws: what was stored before is then not taken over."""
 
 DECIDE, SELECT, ESTIMATE = "decide", "select", "estimate"
 """What draws are for: predictions, choosing the class of a certificate, counting its votes. Never shared."""
@@ -76,6 +81,18 @@ def pieces(requests: Iterable[DrawRequest]) -> list[DrawPiece]:
     return found
 
 
+def runs(parts: Iterable[DrawPiece]) -> list[DrawRequest]:
+    """Pieces that follow each other put together again."""
+    found: list[DrawRequest] = []
+    for piece in parts:
+        first = piece.block * BLOCK + piece.start
+        if found and found[-1][0] == piece.owner and sum(found[-1][1:]) == first:
+            found[-1] = (piece.owner, found[-1][1], found[-1][2] + len(piece))
+        else:
+            found.append((piece.owner, first, len(piece)))
+    return found
+
+
 def stream_key(seed: int, purpose: str, what: object) -> int:
     """The 128-bit key of one input's draws; ``what`` is its token ids or its texts."""
     digest = hashlib.blake2b(digest_size=16)
@@ -93,18 +110,17 @@ def generator(key: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, block, 0]))
 
 
-class Streams:
-    """The same streams, one after another from one generator: a new one takes longer than small draws."""
+class NoiseWords:
+    """The random bits of noise: the words of draws 0, 1, 2, … of a key follow each other in one stream."""
 
     def __init__(self) -> None:
         self._bits = np.random.Philox(key=0)
-        self._generator = np.random.Generator(self._bits)
         self._buffer = np.zeros(4, dtype=np.uint64)
 
-    def at(self, key: int, block: int) -> np.random.Generator:
-        """``generator(key, block)``, until the next call moves it on."""
+    def move(self, key: int, counter: int) -> None:
+        """Go to a place of the key's stream; a counter gives four words."""
         place: Any = {
-            "counter": np.array([0, 0, block, 0], dtype=np.uint64),
+            "counter": np.array([counter & _WORD, counter >> 64, 0, _NOISE], dtype=np.uint64),
             "key": np.array([key & _WORD, key >> 64], dtype=np.uint64),
         }
         self._bits.state = {
@@ -115,20 +131,11 @@ class Streams:
             "has_uint32": 0,
             "uinteger": 0,
         }
-        return self._generator
 
-
-def fill(out: NDArray[np.float32], stream: np.random.Generator, kind: NoiseKind, *, skip: int = 0) -> None:
-    """Unit noise of a block's draws after the first ``skip``, written into ``out`` ``(draws, …)``."""
-    if skip:  # draws of this block that were made before
-        fill(np.empty((skip, *out.shape[1:]), dtype=np.float32), stream, kind)
-    if kind == "gaussian":
-        stream.standard_normal(out=out, dtype=np.float32)
-    else:
-        # The difference of two exponentials: exact in the tails, where an inverse CDF is coarse.
-        for one in out:
-            pair: Any = stream.standard_exponential((2, *one.shape), dtype=np.float32)
-            np.subtract(pair[0], pair[1], out=one)
+    def read(self, draws: int, words: int) -> NDArray[np.uint64]:
+        """The words of the next draws, ``(draws, words)``."""
+        found: NDArray[np.uint64] = self._bits.random_raw((draws, words))
+        return found
 
 
 def single(value: float) -> float:
