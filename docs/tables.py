@@ -83,7 +83,8 @@ def _recipes() -> str:
 def _image_recipes() -> str:
     from unfooled.attacks import IMAGE_RECIPES
 
-    norms = {"pgd-linf": "ℓ∞", "transfer": "ℓ∞ or ℓ2", "worst": "ℓ∞ or ℓ2"}
+    both = ("apgd-ce", "apgd-t", "square", "transfer", "worst")
+    norms = {"pgd-linf": "ℓ∞", **dict.fromkeys(both, "ℓ∞ or ℓ2")}
     return _rows(
         ("recipe", "distance", "searches", "needs of the victim", "from"),
         (

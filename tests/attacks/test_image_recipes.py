@@ -85,6 +85,98 @@ def test_pgd_succeeds_exactly_where_the_ball_reaches_the_other_class(name: str, 
         assert outcome.image and outcome.image.gradients <= 40
 
 
+@pytest.mark.parametrize("name", ["apgd-ce", "apgd-t"])
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_apgd_succeeds_exactly_where_the_ball_reaches_the_other_class(name: str, norm: str) -> None:
+    for share, status in ((0.999, "failed"), (1.001, "success")):
+        outcome = attacked(name, {"norm": norm, "steps": 30}, share * TRUE[norm])
+        assert outcome.status == status, outcome.message
+        assert outcome.image and outcome.image.gradients <= 31
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_square_never_leaves_what_is_possible_and_fools_in_a_larger_ball(norm: str) -> None:
+    assert attacked("square", {"norm": norm, "queries": 60}, 0.999 * TRUE[norm]).status == "failed"
+    outcome = attacked("square", {"norm": norm, "queries": 400}, 2.5 * TRUE[norm])
+    assert outcome.status == "success" and outcome.image and outcome.image.gradients == 0
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_square_lowers_the_lead_of_the_true_class(norm: str) -> None:
+    asked: list[Any] = []
+    answers = victim_of().answers
+
+    def watched(queries: Sequence[Asked[Any]]) -> list[Answer]:
+        asked.extend(one.query for one in queries)
+        return answers(queries)
+
+    attacked("square", {"norm": norm, "queries": 150}, 0.8 * TRUE[norm], own={"victim": watched})
+    leads = [float(((torch.from_numpy(one) - 0.5).flatten() * WEIGHTS).sum()) for one in asked]
+    assert 0 < min(leads[-20:]) < 0.9 * leads[0]
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+def test_apgd_ends_at_the_best_point_of_a_linear_loss(norm: Any) -> None:
+    asked: list[Any] = []
+    size = 0.5 * TRUE[norm]
+    attacked("apgd-ce", {"norm": norm, "steps": 40}, size, own={"victim": never_fooled(asked)})
+    signs, along = WEIGHTS.sign(), WEIGHTS / WEIGHTS.norm()
+    best = IMAGE - size * (signs if norm == "linf" else along).reshape(SHAPE)
+    assert np.allclose(asked[-1], best.numpy(), atol=1e-6 if norm == "linf" else 1e-3)
+
+
+def test_apgd_gets_no_less_far_than_pgd_where_the_gradient_turns() -> None:
+    torch.manual_seed(1)
+    layers = [nn.Flatten(), nn.Linear(36, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 2)]
+    network = nn.Sequential(*layers)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight *= 3
+        network[5].bias += torch.tensor([-9.0, 9.0])  # class 1, and no attack of this size changes it
+    height = {}
+    for name in ("pgd-linf", "apgd-ce"):
+        asked: list[Any] = []
+        victim = victim_of(network=network)
+        attacked(name, {"steps": 40}, 0.15, victim, {"victim": never_fooled(asked)})
+        logits = network(torch.from_numpy(asked[-1])[None]).detach()
+        height[name] = float(logits[0, 0] - logits[0, 1])
+    start = network(IMAGE[None]).detach()
+    assert height["apgd-ce"] >= height["pgd-linf"] - 1e-3 > float(start[0, 0] - start[0, 1]) + 1
+
+
+class Affine(nn.Module):
+    def __init__(self, matrix: Tensor, shift: float) -> None:
+        super().__init__()
+        self.matrix, self.shift = matrix, shift
+
+    def forward(self, values: Tensor) -> Tensor:
+        return values.flatten(1) @ self.matrix + self.shift
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 7])
+@pytest.mark.parametrize("target", [None, 1])
+def test_difference_of_logits_ratio_ignores_scale_and_shift(classes: int, target: int | None) -> None:
+    torch.manual_seed(classes)
+    matrix = torch.randn(36, classes)
+
+    def height(scale: float, shift: float) -> float:
+        model = ImageModel(Affine(scale * matrix, shift), SHAPE)
+        victim = ImageVictim(Classifier(model, Plain(), labels=[str(n) for n in range(classes)]))
+        (found,) = victim.gradients([(Asked(IMAGE.numpy()), 0)], draws=1, loss="dlr", target=target)
+        return found.loss
+
+    own = IMAGE.flatten() @ matrix
+    ranked = own.sort(descending=True).values
+    lead = float((own[1:].max() if target is None else own[target]) - own[0])
+    if classes == 2:
+        assert height(1, 0) == pytest.approx(lead, rel=1e-4)
+        return
+    below = ranked[2:4].mean() if target is not None and classes > 3 else ranked[2]
+    ratio = lead / float(ranked[0] - below)
+    assert height(1, 0) == pytest.approx(ratio, rel=1e-4)
+    assert height(50, 3) == pytest.approx(ratio, rel=1e-3)
+
+
 def never_fooled(asked: list[Any]) -> Any:
     def answers(queries: Sequence[Asked[Any]]) -> list[Answer]:
         asked.extend(one.query for one in queries)
@@ -156,6 +248,9 @@ SIZED: dict[str, dict[str, Any]] = {
     "pgd-linf": {},
     "pgd-l2": {},
     "transfer": {"source": "x", "norm": "l2"},
+    "apgd-ce": {"norm": "l2", "steps": 20},
+    "apgd-t": {"steps": 20},
+    "square": {"norm": "l2", "queries": 200},
     "boundary": {"steps": 30},
     "worst": {"norm": "l2", "attacks": ["pgd-l2", "boundary"]},
 }
@@ -164,7 +259,7 @@ SIZED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SIZED)
 @pytest.mark.parametrize("predictor", [Plain(), NOISY])
 def test_success_is_a_valid_image_in_its_ball(name: str, predictor: Any) -> None:
-    size = 2.5 if name != "pgd-linf" else 0.45
+    size = 2.5 if name not in ("pgd-linf", "apgd-t") else 0.45
     outcome = attacked(name, SIZED[name], size, victim_of(predictor), fresh_predictions=3)
     assert outcome.status == "success" and outcome.image, outcome.message
     before, after = outcome.image.pixels()
@@ -213,16 +308,17 @@ def test_gradient_is_the_mean_over_fresh_draws_of_the_victims_noise() -> None:
     assert not np.allclose(found.gradient, other.gradient, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["pgd-linf", "pgd-l2", "transfer"])
+@pytest.mark.parametrize("name", ["pgd-linf", "pgd-l2", "apgd-ce", "apgd-t", "transfer"])
 def test_every_step_averages_over_as_many_draws_as_the_recipe_says(name: str) -> None:
     victim, drawn, keys = victim_of(NOISY), [], []
 
-    def gradients(asked: Any, *, draws: int, loss: str) -> Any:
-        drawn.append(draws)
+    def gradients(asked: Any, **given: Any) -> Any:
+        drawn.append(given["draws"])
         keys.extend(one.key for one, _ in asked)
-        return victim.gradients(asked, draws=draws, loss=loss)
+        return victim.gradients(asked, **given)
 
-    attacked(name, {"eot": 3, "steps": 4}, 0.01, victim, {"gradients": gradients, "source": gradients})
+    steps = 3 if name.startswith("apgd") else 4  # APGD has a gradient at its start too
+    attacked(name, {"eot": 3, "steps": steps}, 0.01, victim, {"gradients": gradients, "source": gradients})
     assert drawn == [3, 3, 3, 3] and len(set(keys)) == 4
 
 
@@ -270,11 +366,14 @@ def test_lucky_answer_is_a_success_as_attacked_and_none_re_verified() -> None:
 def test_worst_stops_at_the_first_success_and_tries_the_cheapest_first() -> None:
     recipe: Any = any_recipe("worst", {"norm": "l2", "source": "x"})
     costs = [member.cost() for member in recipe.members()]
-    assert costs == sorted(costs) and recipe.members()[0].name == "transfer" and len(costs) == 5
+    assert costs == sorted(costs) and recipe.members()[0].name == "transfer" and len(costs) == 7
     outcome = attacked("worst", {"norm": "l2"}, 2 * TRUE["l2"])
     assert outcome.image and outcome.image.found_by == "pgd-l2" and outcome.image.gradients < 20
-    held = attacked("worst", {"norm": "linf"}, 0.9 * TRUE["linf"])
-    assert held.status == "failed" and held.image and held.image.gradients == 40  # both losses
+    given = {"steps": 10, "attacks": ["pgd-linf", "apgd-ce", "apgd-t"]}
+    held = attacked("worst", given, 0.9 * TRUE["linf"])
+    assert held.status == "failed" and held.image and held.image.gradients == 10 + 11 + 11
+    by_norm = {member.name for member in any_recipe("worst", {}).members()}  # type: ignore[union-attr]
+    assert by_norm == {"pgd-linf", "apgd-ce", "apgd-t", "square"}
 
 
 def test_worst_counts_a_minimal_attack_only_within_its_ball() -> None:
@@ -283,7 +382,17 @@ def test_worst_counts_a_minimal_attack_only_within_its_ball() -> None:
     assert attacked("worst", given, 3 * TRUE["l2"]).status == "success"
 
 
-def test_outcome_does_not_depend_on_the_images_beside_it() -> None:
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("pgd-linf", {"eot": 3, "steps": 5}),
+        pytest.param("apgd-ce", {"eot": 2, "steps": 4}, marks=pytest.mark.full),
+        pytest.param("apgd-t", {"eot": 2, "steps": 4, "norm": "l2"}, marks=pytest.mark.full),
+        pytest.param("square", {"queries": 10}, marks=pytest.mark.full),
+        pytest.param("square", {"queries": 10, "norm": "l2"}, marks=pytest.mark.full),
+    ],
+)
+def test_outcome_does_not_depend_on_the_images_beside_it(name: str, given: dict[str, Any]) -> None:
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(128, 2))
     network[3].bias.data = torch.tensor([0.0, -0.08])
@@ -291,8 +400,9 @@ def test_outcome_does_not_depend_on_the_images_beside_it() -> None:
     random = np.random.default_rng(0)
     images = random.uniform(size=(20, *SHAPE)).astype(np.float32)
     labels = [answer.label for answer in victim.answers([Asked(image) for image in images])]
-    examples = [ImageExample(n, image, labels[n], 0.05) for n, image in enumerate(images)]
-    recipe: Any = any_recipe("pgd-linf", {"eot": 3, "steps": 5})
+    size = 0.3 if given.get("norm") == "l2" else 0.05
+    examples = [ImageExample(n, image, labels[n], size) for n, image in enumerate(images)]
+    recipe: Any = any_recipe(name, given)
     alone, together = (
         sorted(
             run_image_attacks(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from unfooled.attacks.image.auto_pgd import ApgdCe, ApgdT
 from unfooled.attacks.image.boundary import Boundary
 from unfooled.attacks.image.carlini_wagner import CarliniWagner
 from unfooled.attacks.image.gradient_steps import PgdL2, PgdLinf
 from unfooled.attacks.image.image_recipe import ImageRecipe
+from unfooled.attacks.image.square import Square
 from unfooled.attacks.image.transfer import Transfer
 from unfooled.attacks.image.worst import Worst
 from unfooled.attacks.questions.distraction import AddOneSent, AddSent, QuestionRecipe
@@ -43,7 +45,17 @@ _RECIPES: tuple[type[Any], ...] = (
 RECIPES: Registry[type[Any]] = Registry("recipe", _RECIPES, needs=("paper", "goal", "needs"))
 
 
-_FOR_IMAGES: tuple[type[Any], ...] = (PgdLinf, PgdL2, CarliniWagner, Boundary, Transfer, Worst)
+_FOR_IMAGES: tuple[type[Any], ...] = (
+    PgdLinf,
+    PgdL2,
+    ApgdCe,
+    ApgdT,
+    Square,
+    CarliniWagner,
+    Boundary,
+    Transfer,
+    Worst,
+)
 IMAGE_RECIPES: Registry[type[Any]] = Registry(
     "image-recipe", _FOR_IMAGES, needs=("paper", "goal", "reads", "needs", "minimal")
 )

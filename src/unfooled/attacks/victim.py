@@ -71,6 +71,8 @@ class PixelGradient:
     gradient: ImageArray
     scores: tuple[float, ...]
     forwards: int = 1
+    loss: float = 0.0
+    """The mean of what the gradient is of."""
 
     @property
     def label(self) -> int:

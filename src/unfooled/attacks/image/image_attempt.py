@@ -96,16 +96,21 @@ class ImageAttempt(Budget):
 
         One that does so only at first is remembered as ``lucky``.
         """
+        _, fooled = yield from self.judged(image)
+        return fooled
+
+    def judged(self, image: ImageArray) -> Steps[tuple[Answer, bool]]:
+        """The first answer, and whether the victim is ``fooled``."""
         answer = yield from self.ask(image)
         if not self.goal.reached(answer):
-            return False
+            return answer, False
         if not self.randomised:
-            return True
+            return answer, True
         again = yield from self._answered([image] * (VOTES - 1))
         if 2 * (1 + sum(self.goal.reached(one) for one in again)) > VOTES:
-            return True
+            return answer, True
         self.lucky = image if self.lucky is None else self.lucky
-        return False
+        return answer, False
 
     def fresh(self, image: ImageArray, count: int) -> Steps[list[Answer]]:
         """Independent answers to the same image, outside the query count."""
@@ -113,14 +118,17 @@ class ImageAttempt(Budget):
         return answers
 
     def slope(
-        self, image: ImageArray, *, draws: int, loss: str, of: str = "gradients"
+        self, image: ImageArray, *, draws: int, loss: str, of: str = "gradients", target: int | None = None
     ) -> Steps[PixelGradient]:
         """The gradient at the pixels, averaged over ``draws`` fresh draws of the noise (EOT).
+
+        ``target`` is the class that the loss compares with the true one; None: the best of the others.
 
         One of the victim counts as a query; one of the ``source`` of a transfer attack does not.
         """
         self.check_budget()
-        options = (("draws", draws), ("loss", loss))
+        options: tuple[tuple[str, Any], ...] = (("draws", draws), ("loss", loss))
+        options += () if target is None else (("target", target),)
         (found,) = yield Request(of, ((self._asked(image), self.example.label),), options)
         self.gradients += 1
         if of == "gradients":

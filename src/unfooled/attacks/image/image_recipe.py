@@ -15,6 +15,7 @@ from unfooled.settings import number_text
 EPS_HELP = (
     "Size of the attack (ε): the largest distance of a success, pixels from 0 to 1; --sizes tries several"
 )
+NORM_HELP = "Distance that ε is measured in: linf or l2"
 EOT_HELP = "Draws of a randomised victim's noise that each gradient is averaged over (EOT)"
 MOST_STEPS = 100_000
 MOST_DRAWS_A_STEP = 10_000

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from unfooled.attacks.image.ball import Norm
 from unfooled.attacks.image.gradient_steps import GradientSteps
+from unfooled.attacks.image.image_recipe import NORM_HELP
 from unfooled.errors import UsageError
 from unfooled.settings import setting
 
@@ -28,7 +29,7 @@ class Transfer(GradientSteps):
     slopes: ClassVar[str] = "source"
 
     source: str | None = setting(None, SOURCE_HELP)
-    norm: Norm = setting("linf", "Distance that ε is measured in: linf or l2")
+    norm: Norm = setting("linf", NORM_HELP)
 
     def check_ready(self) -> None:
         """Refuse to begin without a source."""

@@ -1,10 +1,10 @@
 """The worst of several attacks on each image, as AutoAttack does it (Croce and Hein 2020).
 
 The attacks are tried one after another, the cheapest first, and the first success within ε ends the search:
-an image that holds has held against all of them. Without ``attacks`` they are PGD with cross-entropy and PGD
-with the margin, for ``norm=l2`` also C&W and the boundary attack, and with ``source`` the transfer attack.
+an image that holds has held against all of them. Without ``attacks`` they are PGD, APGD-CE, APGD-T and
+Square, for ``norm=l2`` also C&W and the boundary attack, and with ``source`` the transfer attack.
 
-Deviation: AutoAttack's own members (APGD, FAB, Square) are not here.
+Deviation: AutoAttack's FAB is not here; for ``norm=l2`` C&W looks for the nearest success in its place.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from unfooled.attacks.attempt import Steps
 from unfooled.attacks.goals import GoalName
+from unfooled.attacks.image.auto_pgd import ApgdCe, ApgdT
 from unfooled.attacks.image.ball import Norm
 from unfooled.attacks.image.boundary import Boundary
 from unfooled.attacks.image.carlini_wagner import CarliniWagner
@@ -25,16 +26,18 @@ from unfooled.attacks.image.image_recipe import (
     EPS_HELP,
     MOST_DRAWS_A_STEP,
     MOST_STEPS,
+    NORM_HELP,
     ImageRecipe,
     check_eps,
 )
+from unfooled.attacks.image.square import Square
 from unfooled.attacks.image.transfer import SOURCE_HELP, Transfer
 from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UsageError
 from unfooled.settings import choose, setting
 
 MEMBERS: Mapping[str, type[Any]] = {
-    cls.name: cls for cls in (PgdLinf, PgdL2, CarliniWagner, Boundary, Transfer)
+    cls.name: cls for cls in (PgdLinf, PgdL2, ApgdCe, ApgdT, Square, CarliniWagner, Boundary, Transfer)
 }
 
 
@@ -50,16 +53,16 @@ class Worst:
     needs: ClassVar[tuple[str, ...]] = ("gradients",)
     minimal: ClassVar[bool] = False
 
-    norm: Norm = setting("linf", "Distance that ε is measured in: linf or l2")
+    norm: Norm = setting("linf", NORM_HELP)
     eps: float | None = setting(None, EPS_HELP, at_least=0)
     attacks: tuple[str, ...] = setting((), "The attacks, by name; those of the norm if not given")
     steps: int | None = setting(
         None,
-        "Steps of PGD and transfer attacks; their own default if not given",
+        "Steps of PGD, APGD and transfer attacks; their own default if not given",
         at_least=1,
         at_most=MOST_STEPS,
     )
-    restarts: int = setting(1, "Random starts of PGD and transfer attacks", at_least=1, at_most=1000)
+    restarts: int = setting(1, "Random starts of all but C&W and boundary", at_least=1, at_most=1000)
     eot: int = setting(10, EOT_HELP, at_least=1, at_most=MOST_DRAWS_A_STEP)
     source: str | None = setting(None, SOURCE_HELP)
 
@@ -96,18 +99,18 @@ class Worst:
 
     def _by_norm(self) -> list[ImageRecipe]:
         pgd = "pgd-linf" if self.norm == "linf" else "pgd-l2"
-        found = [self._made(pgd), self._made(pgd, loss="margin")]
+        found = [self._made(name) for name in (pgd, "apgd-ce", "apgd-t", "square")]
         if self.norm == "l2":
             found += [self._made("cw-l2"), self._made("boundary")]
         return found + ([self._made("transfer")] if self.source else [])
 
-    def _made(self, name: str, **more: Any) -> ImageRecipe:
+    def _made(self, name: str) -> ImageRecipe:
         cls = choose(MEMBERS, name, kind="attack to take the worst of")
         if name in ("pgd-linf", "pgd-l2") and not name.endswith(self.norm):
             raise UsageError(
                 f"worst: {name} is for another norm than {self.norm}. Leave it out, or set norm."
             )
-        own = {"norm": self.norm, "restarts": self.restarts, "eot": self.eot, "source": self.source, **more}
+        own = {"norm": self.norm, "restarts": self.restarts, "eot": self.eot, "source": self.source}
         if self.steps is not None and "restarts" in {field.name for field in fields(cls)}:
             own["steps"] = self.steps
         known = {field.name for field in fields(cls)}

@@ -59,9 +59,14 @@ class ImageVictim:
         return deployed_answers(self.classifier, encoded, asked)
 
     def gradients(
-        self, asked: Sequence[tuple[Asked[ImageArray], int]], *, draws: int, loss: str
+        self,
+        asked: Sequence[tuple[Asked[ImageArray], int]],
+        *,
+        draws: int,
+        loss: str,
+        target: int | None = None,
     ) -> list[PixelGradient]:
-        """The mean gradient, over ``draws`` draws, of the loss of each draw; and the mean probabilities."""
+        """The mean gradient, over ``draws`` draws, of the loss of each draw; mean probabilities and loss."""
         import torch
 
         from unfooled.hub.batches import map_batches
@@ -72,20 +77,25 @@ class ImageVictim:
         keys = _keys([item.key for item, _ in asked], draws)
         self.model.evaluating()
 
-        def of_batch(rows: range) -> tuple[Tensor, Tensor]:
+        def of_batch(rows: range) -> tuple[Tensor, Tensor, Tensor]:
             with torch.inference_mode(False), torch.enable_grad():
                 own = images[rows.start : rows.stop].clone().requires_grad_()
                 logits = self._logits(own, keys[rows.start : rows.stop])
-                raised = _losses(logits, labels[rows.start : rows.stop].to(logits.device), loss)
+                raised = _losses(logits, labels[rows.start : rows.stop].to(logits.device), loss, target)
                 (gradient,) = torch.autograd.grad(raised.sum(), own)
-            return gradient, logits.detach().softmax(dim=-1).cpu()
+            return gradient, logits.detach().softmax(dim=-1).cpu(), raised.detach().cpu()
 
         batches = [range(start, min(start + ROWS, len(images))) for start in range(0, len(images), ROWS)]
         found = map_batches(of_batch, batches, self.model.device, parallel=self.model.parallel)
-        each, scores = (torch.cat(parts).unflatten(0, (-1, draws)) for parts in zip(*found, strict=True))
+        means = (torch.cat(parts).unflatten(0, (-1, draws)).mean(dim=1) for parts in zip(*found, strict=True))
         return [
-            PixelGradient(gradient.numpy(), tuple(round(share, DECIMALS) for share in shares.tolist()), draws)
-            for gradient, shares in zip(each.mean(dim=1), scores.mean(dim=1), strict=True)
+            PixelGradient(
+                gradient.numpy(),
+                tuple(round(share, DECIMALS) for share in shares.tolist()),
+                draws,
+                float(height),
+            )
+            for gradient, shares, height in zip(*means, strict=True)
         ]
 
     def carlini(
@@ -181,16 +191,21 @@ def _keys(keys: Sequence[int], draws: int) -> list[int]:
     return [mix(key, draw) for key in keys for draw in range(draws)]
 
 
-def _losses(logits: Tensor, labels: Tensor, loss: str) -> Tensor:
-    """What an attack raises, one number per row."""
+def _losses(logits: Tensor, labels: Tensor, loss: str, target: int | None) -> Tensor:
+    """What an attack raises, one number per row: of one class against the true one, or of the best other."""
     import torch
     from torch.nn import functional as F
 
     if loss == "ce":
         return F.cross_entropy(logits, labels, reduction="none")
     own = F.one_hot(labels, logits.shape[1]).bool()
-    others = logits.masked_fill(own, -torch.inf).amax(dim=1)
-    return others - logits[own]
+    others = logits.masked_fill(own, -torch.inf).amax(dim=1) if target is None else logits[:, target]
+    margin = others - logits[own]
+    if loss == "margin" or logits.shape[1] < 3:
+        return margin
+    ranked = logits.sort(dim=1, descending=True).values
+    below = ranked[:, 2] if target is None or logits.shape[1] < 4 else ranked[:, 2:4].mean(dim=1)
+    return margin / (ranked[:, 0] - below).clamp_min(1e-12)  # DLR: Croce and Hein 2020, Eq. 5 and 6
 
 
 def load_foolbox() -> Any:

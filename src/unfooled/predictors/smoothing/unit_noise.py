@@ -4,7 +4,7 @@ A 64-bit word gives two normal numbers: 40 bits for the radius √(−2 ln u), w
 (what lies beyond has a probability of 5e-14 per number), and 24, the precision of the result, for the angle.
 Or it gives one Laplace number: a sign, and −ln u of 40 bits, which reach 28. Every step is one operation per
 word, so a number depends on its word alone; NumPy's vector instructions make that more than twice as fast as
-its ziggurat, which takes one number after another. Another kind of processor may round the last bit otherwise.
+its ziggurat, which takes one number after another. Other processors may round the last bit otherwise.
 """
 
 from __future__ import annotations
