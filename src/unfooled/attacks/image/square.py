@@ -28,7 +28,7 @@ from unfooled.settings import setting
 
 HALVED_AFTER = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)
 """Queries, of 10,000, after which the share of pixels is halved."""
-Change = NDArray[np.float64]
+PixelChange = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ def _lead(answer: Answer, right: int) -> float:
     return float(np.log(scores[right]) - np.log(np.delete(scores, right).max()))
 
 
-def _length(change: Change) -> float:
+def _length(change: PixelChange) -> float:
     return float(np.sqrt(np.square(change).sum()))
 
 
-def _signs(random: np.random.Generator, *shape: int) -> Change:
-    found: Change = np.where(random.integers(0, 2, shape) == 1, 1.0, -1.0)
+def _signs(random: np.random.Generator, *shape: int) -> PixelChange:
+    found: PixelChange = np.where(random.integers(0, 2, shape) == 1, 1.0, -1.0)
     return found
 
 
-def _stripes(own: Change, ball: Ball, random: np.random.Generator) -> Change:
+def _stripes(own: PixelChange, ball: Ball, random: np.random.Generator) -> PixelChange:
     channels, height, width = own.shape
     return np.repeat(ball.radius * _signs(random, channels, 1, width), height, axis=1)
 
@@ -120,14 +120,14 @@ def _window(shape: tuple[int, ...], side: int, random: np.random.Generator) -> t
     return slice(None), slice(top, top + side), slice(left, left + side)
 
 
-def _square(change: Change, ball: Ball, side: int, random: np.random.Generator) -> Change:
+def _square(change: PixelChange, ball: Ball, side: int, random: np.random.Generator) -> PixelChange:
     """The change with one square of one colour at the edge of the ball."""
     changed = change.copy()
     changed[_window(change.shape, side, random)] = ball.radius * _signs(random, len(change), 1, 1)
     return changed
 
 
-def _bumps(own: Change, random: np.random.Generator) -> Change:
+def _bumps(own: PixelChange, random: np.random.Generator) -> PixelChange:
     """A grid of five by five bumps, as far as the image has room."""
     channels, height, width = own.shape
     side = max(min(height, width) // 5, 1)
@@ -140,7 +140,7 @@ def _bumps(own: Change, random: np.random.Generator) -> Change:
     return change
 
 
-def _moved_budget(change: Change, ball: Ball, side: int, random: np.random.Generator) -> Change:
+def _moved_budget(change: PixelChange, ball: Ball, side: int, random: np.random.Generator) -> PixelChange:
     """A bump added in one window, with the budget of another window, which is emptied, and what is unused."""
     changed = change.copy()
     into, emptied = (_window(change.shape, side, random) for _ in range(2))
@@ -157,7 +157,7 @@ def _moved_budget(change: Change, ball: Ball, side: int, random: np.random.Gener
     return changed
 
 
-def _bump(side: int, random: np.random.Generator) -> Change:
+def _bump(side: int, random: np.random.Generator) -> PixelChange:
     """Two halves of opposite sign, each highest in its middle, of length 1; lying or standing."""
     half = side // 2
     found = np.concatenate([_hill(half, side), -_hill(side - half, side)])
@@ -165,10 +165,10 @@ def _bump(side: int, random: np.random.Generator) -> Change:
     return found.T if random.integers(0, 2) else found
 
 
-def _hill(height: int, width: int) -> Change:
+def _hill(height: int, width: int) -> PixelChange:
     """Rises to the middle (Eq. 2): Σ 1/(k + 1)² over the rings k that do not lie inside a pixel's own."""
     rows, columns = np.abs(np.arange(height) - height // 2), np.abs(np.arange(width) - width // 2)
     ring = np.maximum(rows[:, None], columns[None, :])
     rings = 1 / np.square(np.arange(max(height, width) // 2 + 1) + 1.0)
-    found: Change = rings[::-1].cumsum()[::-1][ring]
+    found: PixelChange = rings[::-1].cumsum()[::-1][ring]
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unfooled.models.noise import NoiseKind
 from unfooled.predictors.smoothing.streams import NoiseWords
 
-Words = NDArray[np.uint64]
+WordArray = NDArray[np.uint64]
 _FRACTION = np.float32(2.0**-40)
 _TURN = np.float32(2 * np.pi / 2**24)
 _AT_ONCE = 1 << 13
@@ -39,7 +39,7 @@ def fill(out: NDArray[np.float32], stream: NoiseWords, key: int, first: int, kin
         make(part, stream.read(len(part), width))
 
 
-def _normal(out: NDArray[np.float32], words: Words) -> None:
+def _normal(out: NDArray[np.float32], words: WordArray) -> None:
     values = out.shape[1]
     half = -(-values // 2)
     words = words[:, :half]
@@ -56,7 +56,7 @@ def _normal(out: NDArray[np.float32], words: Words) -> None:
     out[:, half:] = angle[:, : values - half]
 
 
-def _laplace(out: NDArray[np.float32], words: Words) -> None:
+def _laplace(out: NDArray[np.float32], words: WordArray) -> None:
     words = words[:, : out.shape[1]]
     size = _minus_log(words)
     words &= np.uint64(1)
@@ -66,7 +66,7 @@ def _laplace(out: NDArray[np.float32], words: Words) -> None:
     np.multiply(size, sign, out=out)
 
 
-def _minus_log(words: Words) -> NDArray[np.float32]:
+def _minus_log(words: WordArray) -> NDArray[np.float32]:
     """−ln u, exponential numbers, of the upper 40 bits; u is from 2⁻⁴¹ to 1."""
     found = (words >> np.uint64(24)).view(np.int64).astype(np.float32)
     found += np.float32(0.5)
