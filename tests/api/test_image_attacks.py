@@ -64,6 +64,9 @@ def curve(report: AttackReport, key: str = "racc") -> list[float]:
 RECIPES: dict[str, dict[str, Any]] = {
     "pgd-linf": {"steps": 5},
     "pgd-l2": {"steps": 5},
+    "apgd-ce": {"steps": 5},
+    "apgd-t": {"steps": 5, "norm": "l2", "targets": 3},
+    "square": {"queries": 60, "norm": "l2"},
     "cw-l2": {"steps": 20, "rounds": 3},
     "boundary": {"steps": 40},
     "worst": {"steps": 5},
