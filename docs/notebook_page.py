@@ -68,6 +68,7 @@ def _shown(output: Any) -> str:
     html = output.get("data", {}).get("text/html", "")
     if html:
         html = re.sub(r"<style scoped>.*?</style>", "", html, flags=re.DOTALL)
+        html = html.replace('<table border="1" class="dataframe">', "<table>")
         lines = [line.strip() for line in html.splitlines() if line.strip()]
         return '<div class="output">\n' + "\n".join(lines) + "\n</div>"
     text = output.get("data", {}).get("text/plain", "")

@@ -72,6 +72,16 @@ def test_worst_attack_is_named_with_its_numbers(make_run: MakeRun) -> None:
     )
 
 
+def test_every_recipe_says_what_its_attacker_does() -> None:
+    from unfooled.attacks.registry import IMAGE_RECIPES, QUESTION_RECIPES, RECIPES
+
+    ours = [one for own in (RECIPES, IMAGE_RECIPES, QUESTION_RECIPES) for one in own.values()]
+    ours = [one for one in ours if one.__module__.startswith("unfooled.")]
+    assert len(ours) >= 18
+    for one in ours:
+        assert one.does[0].islower() and one.does[-1] != ".", one.name
+
+
 def test_worst_re_verified_attack_may_be_another_one(make_run: MakeRun) -> None:
     run = make_run("noisy")
     lucky = outcomes(8, 2, fresh_successes=1, fresh_total=20)

@@ -42,6 +42,7 @@ class AddSent:
     """Several sentences that look like an answer; the model's worst answer counts."""
 
     name: ClassVar[str] = "addsent"
+    does: ClassVar[str] = "adds a misleading sentence to the context, the worst of several"
     paper: ClassVar[str] = f"{PAPER} (AddSent)"
     goal: ClassVar[GoalName] = "fickle"
     reads: ClassVar[str] = "question"
@@ -64,6 +65,7 @@ class AddOneSent:
     """One sentence that looks like an answer, whatever the model."""
 
     name: ClassVar[str] = "addonesent"
+    does: ClassVar[str] = "adds one misleading sentence to the context"
     paper: ClassVar[str] = f"{PAPER} (AddOneSent)"
     goal: ClassVar[GoalName] = "fickle"
     reads: ClassVar[str] = "question"
