@@ -95,7 +95,7 @@ def _in_short(name: str, test: JsonMapping, result: DemoResult) -> str:
             said.append(f"re-verified {_share(found['racc_verified'])}")
     for point in result.certificates.get(name, {}).get("curve", ()):
         if int(point["radius"]) == 1:
-            said.append(f"provably right whichever word is changed {_share(point)}")
+            said.append(f"whichever word is inserted, deleted or replaced, provably {_share(point)}")
     return "; ".join(said)
 
 
