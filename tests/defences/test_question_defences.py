@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from tiny_questions import tiny_reader, tiny_records
-from unfooled.defences import Step, Training, TrainingData, make_defence
+from unfooled.defences import Session, Step, Training, TrainingData, TrainingExample, make_defence
 from unfooled.models import QaModel
 from unfooled.predictors import Classifier
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "standard": {},
     "freelb": {"steps": 2},
-    "infobert": {"beta": 5e-5, "anchored_from": 0.5, "anchored_to": 0.95},
-    "infobert+freelb": {"infobert.beta": 5e-5, "infobert.anchored_from": 0.5, "freelb.steps": 2},
+    "infobert": {"anchored_from": 0.5},
+    "infobert+freelb": {"infobert.anchored_from": 0.5},
     "smart": {},
     "alum": {},
     "trades": {},
     "stability": {"sigma": 0.2},
     "noise-augment": {"sigma": 0.2},
     "rsmi": {"sigma": 0.2, "second_votes": 6},
+    "random-delete": {"draws": 2},
+    "random-mask": {"kept": 0.7, "draws": 2},
+    "safer": {"votes": 10},
 }
+VOTING = ("rsmi", "stability", "noise-augment", "random-delete", "random-mask", "safer")
 
 
 def training_data(model: QaModel, count: int = 6) -> TrainingData:
@@ -39,11 +45,27 @@ def training_data(model: QaModel, count: int = 6) -> TrainingData:
     return TrainingData(windows, labels)
 
 
+def copies(session: Session[Any], data: TrainingData, epoch: int) -> dict[str, Any]:
+    """What the data loader makes of all examples."""
+    rows = zip(data.encoded, data.labels, strict=True)
+    examples = [TrainingExample(number, *row) for number, row in enumerate(rows)]
+    return {name: maker(examples) for name, maker in session.copy_makers(epoch, data).items()}
+
+
+@pytest.fixture
+def synonyms(tmp_path: Path) -> str:
+    """A substitution table of some words of the tiny questions."""
+    path = tmp_path / "synonyms.json"
+    path.write_text(json.dumps({"film": ["movie"], "is": ["was"], "night": ["day"], "witty": ["funny"]}))
+    return str(path)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_defence_trains_spans_and_its_predictor_answers(name: str) -> None:
+def test_a_defence_trains_spans_and_its_predictor_answers(name: str, synonyms: str) -> None:
     model = tiny_reader()
-    defence = make_defence(name, SETTINGS[name]).resolved(model)
+    settings = {**SETTINGS[name], **({"table": synonyms} if name == "safer" else {})}
+    defence = make_defence(name, settings).resolved(model)
     data = training_data(model)
     session = defence.begin(Training(model, data, None, seed=0, steps=30))  # type: ignore[arg-type]
     weights = [*model.module.parameters(), *(w for own in session.modules.values() for w in own.parameters())]
@@ -62,7 +84,7 @@ def test_a_defence_trains_spans_and_its_predictor_answers(name: str) -> None:
     before = plain_loss()
     for number in range(25):
         optimiser.zero_grad()
-        loss = session.backward(batch, Step(done=0.5, number=number))
+        loss = session.backward(batch, Step(done=0.5, number=number, copies=copies(session, data, number)))
         assert torch.isfinite(loss)
         optimiser.step()
     assert plain_loss() < 0.7 * before
@@ -70,7 +92,7 @@ def test_a_defence_trains_spans_and_its_predictor_answers(name: str) -> None:
     record = tiny_records(1)[0]
     (answer,) = clf.predict([record["question"]], [record["context"]])
     assert answer.label and answer.label in record["context"]
-    assert bool(answer.votes) == (name in ("rsmi", "stability", "noise-augment"))
+    assert bool(answer.votes) == (name in VOTING)
     assert all(which == 1 for which, _, _ in answer.masked_spans), "the question is not masked"
 
 

@@ -24,8 +24,9 @@ from unfooled.certificates.smoothing import choose_smoothing
 from unfooled.certificates.threats import find_threat
 from unfooled.certificates.word_reader import WordReader
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Unreadable
+from unfooled.models import OF_TEXTS, EncodedInput, Unreadable
 from unfooled.predictors.smoothing import DRAWS_VERSION, ESTIMATE
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler, answer_names
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.records.certificate import REFUSED, Certificate
 from unfooled.records.input_kind import NOUN
@@ -69,7 +70,7 @@ class Certifier:
         check_sampling(sampling, self.chosen.bounds)
         self.sampling = sampling
         self.seed = secrets.randbits(63) if seed is None else seed
-        self.threat = find_threat(threat, classifier.model.kind)
+        self.threat = replace(find_threat(threat, classifier.model.kind), keeps=self.chosen.keeps)
         self._antonyms = reading.antonyms and classifier.model.kind == "text"
         self._table = self._substitutes(reading.substitutes)
         self._reader = self._word_reader()
@@ -132,15 +133,17 @@ class Certifier:
         radii = cache(chosen.radii_of(model, encoded, select))
         started = time.perf_counter()
         for place, votes in sample_votes(smoother, self.sampling, radii, in_flight=in_flight):
+            found = select.answers(place) if isinstance(select, AnswerSampler) else None
             made = make_certificate(
                 numbers[place],
                 votes,
                 radii(place),
                 self.threat,
-                labels=self.classifier.labels,
+                labels=self.classifier.labels if found is None else answer_names(found),
+                answer=None if found is None else found[votes.leader],
                 alpha=self.sampling.alpha,
                 asked_radius=self.sampling.radius,
-                forwards_a_draw=chosen.forwards_a_draw,
+                forwards_a_draw=chosen.forwards_a_draw * len(model.parts(encoded[place])),
                 about=chosen.about(model),
                 thing=NOUN[model.kind],
             )
@@ -153,7 +156,7 @@ class Certifier:
 
     def _told(self, own: Any, item: EncodedInput | Unreadable) -> dict[str, Any]:
         """Which input it was: its texts, or a line that names it."""
-        if self.chosen.kind != "text":
+        if self.chosen.kind not in OF_TEXTS:
             return {"shown": item.show()}
         texts = (own,) if isinstance(own, str) else tuple(own)
         return {"texts": texts, "truncated": not isinstance(item, Unreadable) and item.truncated}

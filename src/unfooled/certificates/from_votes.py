@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unfooled.certificates.procedure import Votes
 from unfooled.certificates.radii import Radii
 from unfooled.certificates.threats import Threat
+from unfooled.predictors.smoothing.answer_votes import VotedAnswer
 from unfooled.records.certificate import ABSTAINED, CERTIFIED, Certificate
 
 
@@ -17,14 +18,18 @@ def make_certificate(
     threat: Threat,
     *,
     labels: Sequence[str],
+    answer: VotedAnswer | None = None,
     alpha: float,
     asked_radius: float | None = None,
     forwards_a_draw: int = 1,
     about: str = "The smoothed classifier",
     thing: str = "text",
 ) -> Certificate:
-    """The certificate that these votes give; an abstention promises nothing."""
-    leader = labels[votes.leader]
+    """The certificate that these votes give; an abstention promises nothing.
+
+    ``labels`` name what the votes are for. Of a question, ``answer`` is the one that leads.
+    """
+    leader = labels[votes.leader] if answer is None else answer.text
     found = radii.every(votes.p_top, votes.p_second) if votes.certified else dict.fromkeys(radii.names, 0.0)
     radius = found[radii.names[0]]
     return Certificate(
@@ -41,8 +46,10 @@ def make_certificate(
         answer=votes.answer,
         p_top=votes.p_top if votes.certified else 0.0,
         p_second=votes.p_second if votes.certified else 1.0,
-        votes=dict(zip(labels, votes.counts, strict=True)),
-        selection_votes=dict(zip(labels, votes.selection, strict=True)),
+        span=None if answer is None else answer.span,
+        # Answers to questions come up one by one: the first counts are about fewer of them.
+        votes=dict(zip(labels, votes.counts, strict=answer is None)),
+        selection_votes=dict(zip(labels, votes.selection, strict=answer is None)),
         samples=votes.samples,
         forwards=votes.samples * forwards_a_draw,
         alpha=alpha,

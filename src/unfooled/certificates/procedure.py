@@ -55,6 +55,7 @@ class Smoother:
     estimate: VoteCounter
     """Counts its votes (n draws)."""
     classes: int
+    """0: answers come up while they are given, and later counts may be longer."""
     inputs: int
 
 
@@ -128,7 +129,7 @@ class _Case:
         self._leader = 0
         self._seen = (0, 0)  # votes of the leader and draws at the last look
         self._test: Any = None
-        self._two_class = sampling.two_class and classes > 2
+        self._two_class = sampling.two_class and (classes > 2 or not classes)
         self._second = 1.0  # what no other class exceeds, as far as is known
         self.selecting = True
         self.votes: Votes | None = None
@@ -145,7 +146,10 @@ class _Case:
         return self._until - self.drawn
 
     def take(self, counts: NDArray[np.int64]) -> None:
-        self._counts = self._counts + counts
+        more = len(counts) - len(self._counts)
+        if more > 0:
+            self._counts = np.pad(self._counts, (0, more))
+        self._counts[: len(counts)] += counts
         if self.wanted > 0:
             return
         if self.selecting:
@@ -196,8 +200,7 @@ class _Case:
     def _fixed(self, hits: int, drawn: int) -> None:
         sampling = self._sampling
         if self._two_class:
-            others = np.delete(self._counts, self._leader)
-            top, second = two_class_bounds(hits, others, drawn, sampling.alpha)
+            top, second = two_class_bounds(hits, self._largest_other, drawn, sampling.alpha)
             self._finish(top, second, certified=top > second)
         else:
             top = clopper_pearson_lower(hits, drawn, sampling.alpha)
@@ -222,14 +225,19 @@ class _Case:
         rest = the_rest(lower)
         if not self._two_class:
             return rest
-        votes = int(np.delete(self._counts, self._leader).max())
+        votes = self._largest_other
         return min(rest, sequence_upper(int(votes * ahead), int(drawn * ahead), self._test.alpha))
+
+    @property
+    def _largest_other(self) -> int:
+        """The votes of the class that is second in the count; there may be one class alone so far."""
+        return int(np.delete(self._counts, self._leader).max(initial=0))
 
     def _excluded(self, drawn: int) -> bool:
         """Whether the votes show that the class does not lead: more draws would be wasted."""
         if not self._two_class:
             return bool(self._test.upper <= 0.5)
-        votes = int(np.delete(self._counts, self._leader).max())
+        votes = self._largest_other
         return bool(self._test.upper <= sequence_lower(votes, drawn, self._test.alpha))
 
     def _finish(

@@ -22,6 +22,7 @@ from unfooled.certificates.threats import find_threat
 from unfooled.certificates.token_ids import check_model, check_tokenizer, marker_inside
 from unfooled.errors import UsageError
 from unfooled.models import BlackBox, EncodedInput, Model, as_text, as_texts
+from unfooled.models.windows import CONTEXT
 from unfooled.predictors.randomised import Randomised
 from unfooled.predictors.smoothing import (
     SELECT,
@@ -35,6 +36,9 @@ from unfooled.predictors.smoothing import (
     SynonymVote,
     Transformation,
 )
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler
+from unfooled.predictors.smoothing.drawn_contexts import DeletedContexts
+from unfooled.predictors.smoothing.masked_contexts import MaskedContexts
 from unfooled.predictors.smoothing.word_deletion import DeletedWordsSampler
 from unfooled.predictors.smoothing.word_masking import MaskedWordsSampler
 from unfooled.predictors.vote import Vote
@@ -52,6 +56,14 @@ _WORD_VOTES: dict[str, tuple[type[Any], ...]] = {
     "synonyms": (SynonymVote,),
 }
 """The votes over words that certify each threat; the first stands in where the run has none of them."""
+
+TOLD_OFTEN = (
+    "Whoever may edit any word can take an answer away that stands once in its context. So a radius of 1 "
+    "needs an answer that stands there at least five times (three with --two-class), or no answer, and a "
+    "rate above 0.5. The place of an answer can be certified where it stands once: --defence random-mask "
+    "(words) or safer (synonyms)."
+)
+"""Of certificates of questions by random deletion; docs/bounds.md has the argument."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,15 @@ class Chosen:
         return f"The majority of {model.name} over {self.transformation.draws}"
 
     @property
+    def keeps(self) -> str:
+        """What of an answer to a question is promised; nothing need be said of a class."""
+        if self.kind != "question":
+            return ""
+        if isinstance(self.transformation, RandomWordDelete):
+            return "up to case, punctuation and articles"
+        return "with the words in the same place of the context"
+
+    @property
     def forwards_a_draw(self) -> int:
         return int(getattr(self.transformation, "forwards_a_draw", 1))
 
@@ -102,20 +123,22 @@ class Chosen:
     ) -> Callable[[int], Radii]:
         """The radius functions of each input."""
         what = self.transformation
-        if isinstance(sampler, MaskedWordsSampler):
-            return lambda number: masking_radii(sampler.total[number], sampler.kept[number])
-        if isinstance(sampler, DeletedWordsSampler):
+        drawn = sampler.draws if isinstance(sampler, AnswerSampler) else sampler
+        if isinstance(drawn, MaskedWordsSampler | MaskedContexts):
+            return lambda number: masking_radii(drawn.total[number], drawn.kept[number])
+        if isinstance(drawn, DeletedWordsSampler | DeletedContexts):
             assert isinstance(what, RandomWordDelete)
             return lambda number: deletion_radii(
                 self.threat,
-                what.rate(sampler.total[number]),
-                within_bin=what.within_bin(sampler.total[number]),
+                what.rate(drawn.total[number]),
+                within_bin=what.within_bin(drawn.total[number]),
             )
         if isinstance(what, SynonymVote):
             table, texts = what.substitutes(), [item.texts for item in as_texts(encoded)]
+            changed = slice(CONTEXT, None) if self.kind == "question" else slice(None)
 
             def of_words(number: int) -> Radii:
-                words = [match[0] for text in texts[number] for match in WORD.finditer(text)]
+                words = [match[0] for text in texts[number][changed] for match in WORD.finditer(text)]
                 # Words that nothing may replace are no words to certify: a radius counts the others.
                 return synonym_radii([table.overlap(word) for word in words if table.allowed(word)])
 
@@ -168,7 +191,7 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
             f"The threat '{threat}' is known by name only, with no bound: nothing is certified. "
             f"Threats with a bound: {', '.join(BOUNDS)}."
         )
-    if model.num_labels < 2:
+    if model.num_labels < 2 and model.kind != "question":
         raise UsageError(
             f"The model has {model.num_labels} output: the largest of one is always the same, and "
             "a certificate of it would say nothing. Certify a classifier of two classes or more."
@@ -197,6 +220,8 @@ def choose_smoothing(classifier: Classifier, threat: str, bounds: Sequence[str] 
     for name in bounds:
         choose(dict.fromkeys(known), name, kind=f"bound for {threat}")
     chosen = tuple(dict.fromkeys(bounds)) or known[:1]
+    if model.kind == "question" and isinstance(transformation, RandomWordDelete):
+        notes.append(TOLD_OFTEN)
     return Chosen(threat, transformation, chosen, tuple(notes), instead, model.kind)
 
 
@@ -224,7 +249,8 @@ def certified_transformation(classifier: Classifier) -> Transformation:
     predictor = classifier.predictor
     if isinstance(predictor, SmoothedVote):
         return predictor
-    if isinstance(predictor, Vote) and "embeddings" in predictor.noise_layers:
+    at_embeddings = isinstance(predictor, Vote) and "embeddings" in predictor.noise_layers
+    if isinstance(predictor, Vote) and at_embeddings and classifier.model.kind != "question":
         threat = "l1" if predictor.noise.kind == "laplace" else "l2"
         transformation, notes = _of_noise(classifier, threat)
         if not notes:

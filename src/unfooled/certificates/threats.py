@@ -22,6 +22,8 @@ class Threat:
     changes: str
     """The changes that are covered, with ``{r}`` for the radius and ``{thing}`` for what is classified."""
     not_covered: str
+    keeps: str = ""
+    """What of the answer stays, where that needs to be said: of a question, its text or its place."""
 
     def sentence(
         self,
@@ -37,13 +39,15 @@ class Threat:
 
         ``about`` is whose answer the promise is about.
         """
+        answers = f"answers «{label}»" if label else "gives no answer"
         wrong = f"the sampling behind this statement is wrong with a probability of at most {alpha:g}."
         if radius <= 0:
             covered = "nothing in it can be replaced, so nothing" if nothing else "no change"
-            return f"{about} answers «{label}» for this {thing}; {covered} is covered; {wrong}"
+            return f"{about} {answers} for this {thing}; {covered} is covered; {wrong}"
         number = rounded_down(radius)
         changes = self.changes.format(r=number, thing=thing, s="" if radius == 1 else "s")
-        return f"{about} answers «{label}» for this {thing} and for {changes}; {wrong}"
+        kept = f", {self.keeps}," if self.keeps else ""
+        return f"{about} {answers} for this {thing} and{kept} for {changes}; {wrong}"
 
 
 _NOISE_LIMITS = (
@@ -106,6 +110,37 @@ _TEXT = (
     ),
 )
 TEXT: Registry[Threat] = Registry("threat", _TEXT, needs=("unit", "changes", "not_covered"))
+_OF_CONTEXT = (
+    "Nothing is said about other questions, nor about whether the answer is right, nor whether the change of "
+    "the context makes another answer right."
+)
+QUESTION = {
+    "synonyms": Threat(
+        "synonyms",
+        "words",
+        "every context made from this one by replacing at most {r} word{s} by words of their substitution "
+        "lists",
+        "Not covered: replacements outside the substitution lists, misspellings, and words added, left out "
+        f"or moved. {_OF_CONTEXT}",
+    ),
+    "words": Threat(
+        "words",
+        "words",
+        "every context made from this one by replacing at most {r} word{s} by anything that holds no white "
+        "space",
+        "Not covered: words added, left out, split or joined, since the number of words must stay, and more "
+        f"replacements than stated; a word that moves counts as two. {_OF_CONTEXT}",
+    ),
+    "edits": Threat(
+        "edits",
+        "edits",
+        "every context made from this one by at most {r} edit{s}, each of which inserts, deletes or replaces "
+        "one word by anything that holds no white space",
+        "Not covered: more edits than stated; a word that moves counts as two (a deletion and an insertion), "
+        f"and so does a word that is split in two. {_OF_CONTEXT}",
+    ),
+}
+"""The threats to a model that answers questions: to the context; the question is the user's."""
 _TENSOR_LIMITS = (
     "Not covered: larger changes, and changes that are small to the eye but not in this distance (a shift, a "
     "rotation). Nothing is said about whether the answer is right."
@@ -141,11 +176,13 @@ def find_threat(name: str, kind: str = "text") -> Threat:
     """The threat to a kind of model; one that it does not have is refused."""
     if kind == "text":
         return TEXT.choose(name)
-    if kind not in OF_NUMBERS:
-        raise UsageError(
-            f"There are no certificates for a model that reads a {kind} yet. `unfooled evaluate` measures it "
-            "on clean and adversarial files."
-        )
+    if kind == "question":
+        if name not in QUESTION and name in TEXT:
+            raise UsageError(
+                f"There is no certificate of answers to questions against --threat {name}. Choose one of "
+                f"{', '.join(QUESTION)}."
+            )
+        return choose(QUESTION, name, kind="threat")
     return choose(OF_NUMBERS[kind], name, kind="threat")
 
 

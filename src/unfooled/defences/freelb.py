@@ -11,7 +11,8 @@ more: K − 1 ascents, as in the authors' GLUE code.
 
 Deviations. Sizes are shares of the distance of two random words of the encoder's own table. On the shipped
 encoder they are the authors' MNLI setting (K 2, η 0.1, init 0.1), whose limit of 0.3 one ascent cannot reach:
-there is none by default. With a limit, δ_0 is projected too.
+there is none by default. Of questions they are InfoBERT's for SQuAD there (K 2, η 0.02, init 0.02, limit
+0.04). With a limit, δ_0 is projected too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from unfooled.settings import setting
 MOST_PASSES = 1000
 SHARE = 0.065
 """η and init by the distance of two random words: 0.1 for the shipped encoder."""
+QUESTION_SHARE = 0.013
+"""The same for questions: 0.02; the limit is twice as large."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,17 @@ class FreeLB:
         None, "Size of the first perturbation; fitted to the encoder if not given", at_least=0
     )
     radius: float | None = setting(
-        None, "Limit of the norm of δ (ε) per example; none if not given", at_least=0
+        None, "Limit of the norm of δ (ε) per example; none if not given, of questions fitted", at_least=0
     )
 
     def resolved(self, model: Model) -> FreeLB:
+        asks = model.kind == "question"
+        share = QUESTION_SHARE if asks else SHARE
         return replace(
             self,
-            step_size=fitted(model, "step_size", self.step_size, SHARE),
-            init=fitted(model, "init", self.init, SHARE),
+            step_size=fitted(model, "step_size", self.step_size, share),
+            init=fitted(model, "init", self.init, share),
+            radius=fitted(model, "radius", self.radius, 2 * share) if asks else self.radius,
         )
 
     def begin(self, training: Training) -> FreeLBSession:

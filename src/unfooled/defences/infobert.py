@@ -19,8 +19,8 @@ dropout.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -36,6 +36,10 @@ from unfooled.predictors.anchored import FROM, TO
 from unfooled.predictors.saliency import between_ranks
 from unfooled.settings import setting
 
+TEXTS: dict[str, Any] = {"beta": 5e-3, "anchored_from": FROM, "anchored_to": TO}
+QUESTIONS: dict[str, Any] = {"beta": 5e-5, "anchored_from": 0.75, "anchored_to": 0.95}
+"""What the authors set for NLI and for SQuAD (§5, and their code for β)."""
+
 
 @dataclass(frozen=True)
 class InfoBert:
@@ -48,11 +52,20 @@ class InfoBert:
     deployed_as: ClassVar[str] = "plain"
 
     alpha: float = setting(5e-3, "Weight of the anchored features (α); 0: bottleneck only", at_least=0)
-    beta: float = setting(5e-3, "Weight of the bottleneck (β of the code); 0: anchored only", at_least=0)
-    anchored_from: float = setting(
-        FROM, "Anchored are gradient ranks from this share of the words (c_l) …", at_least=0, at_most=1
+    beta: float | None = setting(
+        None,
+        "Weight of the bottleneck (β of the code), 0: anchored only; 5e-3 if not given, of questions 5e-5",
+        at_least=0,
     )
-    anchored_to: float = setting(TO, "… up to this one (c_h)", at_least=0, at_most=1)
+    anchored_from: float | None = setting(
+        None,
+        "Anchored are gradient ranks from this share of the words (c_l); 0.5 if not given, questions 0.75 …",
+        at_least=0,
+        at_most=1,
+    )
+    anchored_to: float | None = setting(
+        None, "… up to this one (c_h), 0.9 if not given, of questions 0.95", at_least=0, at_most=1
+    )
     include_special: bool = setting(False, "Rank [CLS] and [SEP] as well (the authors' code)")
     gradient: Literal["clean", "each-point"] = setting(
         "clean",
@@ -68,6 +81,8 @@ class InfoBert:
 
     def __post_init__(self) -> None:
         low, high = self.anchored_from, self.anchored_to
+        if low is None or high is None:
+            return  # asked again when they are known
         if low >= high:
             raise UsageError(
                 f"defence 'infobert': anchored_from ({low:g}) must be below anchored_to ({high:g}). The "
@@ -83,7 +98,9 @@ class InfoBert:
         text = as_text(model)
         if self.attention_dropout is not None:
             attentions(text.module)
-        return self
+        defaults = QUESTIONS if model.kind == "question" else TEXTS
+        missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return replace(self, **missing)
 
     def begin(self, training: Training) -> InfoBertSession:
         return InfoBertSession(training, self)
@@ -122,6 +139,7 @@ class InfoBertSession(Session[InfoBert]):
         assert features is not None and sentences is not None
         words = batch.mask.bool() if own.include_special else batch.words
         gradient = seen.gradient if own.gradient == "each-point" else self._clean_gradient(seen, step)
+        assert own.anchored_from is not None and own.anchored_to is not None
         anchored = between_ranks(gradient, words, own.anchored_from, own.anchored_to)
         if own.negatives == "batch":
             estimate = across_batch(self.critic, features, sentences, anchored, chunk=len(batch))

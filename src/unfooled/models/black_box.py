@@ -77,7 +77,7 @@ class BlackBox:
     parallel: ClassVar[bool] = False
     batch_size: ClassVar[int] = TEXTS_AT_ONCE
     parts, readings, compared = Model.parts, Model.readings, Model.compared
-    answer_texts = Model.answer_texts
+    answer_texts, decisive = Model.answer_texts, Model.decisive
 
     def __init__(
         self,

@@ -177,6 +177,13 @@ class Model(Protocol):
         """Several passes over one input side by side; of each pass, the readings of all parts."""
         return Compared([own for (own,) in passes])
 
+    def decisive(self, items: Sequence[Any], logits: Tensor) -> Tensor:
+        """The numbers that decide the answer to each row, ``(rows, numbers)``: for checks of the model.
+
+        A row has the same numbers in every batch, whatever it is padded to.
+        """
+        return logits
+
     def answer_texts(self, item: Any, answers: Sequence[tuple[int, int]]) -> list[str]:
         """The text of each possible answer that is a span (``Compared.answers``)."""
         raise AssertionError(f"the answers of {type(self).__name__} are labels")

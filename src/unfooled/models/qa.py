@@ -98,6 +98,15 @@ class QaModel(TextModel):
     def compared(self, item: EncodedInput, passes: Sequence[Sequence[Any]]) -> Compared:
         return compared_spans(passes, unanswerable=self.unanswerable)
 
+    def decisive(self, items: Sequence[Any], logits: Tensor) -> Tensor:
+        """Start and end where they are open; their mean fills the rest, which leaves their spread alone."""
+        found = []
+        for item, own in zip(items, logits, strict=True):
+            at = [place for place, word in enumerate(item.maskable) if word or place == item.null]
+            scores = own[:, at].flatten()
+            found.append(torch.cat([scores, scores.mean().expand(2 * self.max_length - len(scores))]))
+        return torch.stack(found)
+
     def answer_texts(self, item: EncodedInput, answers: Sequence[AnswerSpan]) -> list[str]:
         """The text of each span of the context; no answer is the empty text."""
         context = cast(EncodedQuestion, item).texts[CONTEXT]

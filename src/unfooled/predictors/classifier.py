@@ -192,6 +192,8 @@ class Classifier:
         """The answers that a decision is about: the labels, or the texts of spans."""
         if decision.answers is None:
             return self.labels
+        if decision.texts is not None:
+            return decision.texts
         return self.model.answer_texts(item, decision.answers)
 
     def answer(self, item: EncodedInput, decision: Decision) -> Truth:

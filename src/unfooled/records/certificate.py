@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from unfooled.files import JsonMapping, JsonObject
 from unfooled.records.metric import ACCURACY, Metric
+from unfooled.records.summaries.squad_score import NO_ANSWER, exact_match, f1
 from unfooled.settings import build
 
 COUNTED = ("words", "edits")
@@ -27,9 +28,14 @@ class Certificate:
     """The certified answer; None if there is none."""
     leader: str | None = None
     """The class that led the selection, certified or not."""
+    span: tuple[int, int] | None = None
+    """Of a question: the place of the leading answer in its context, (0, 0) for no answer."""
     truth: str | None = None
+    """The true answer; of a question the first right one, empty if there is none."""
     correct: bool | None = None
     """Whether the certified answer is the true one; None if the truth is unknown."""
+    f1: float | None = None
+    """Of a question: F1 of the certified answer, 0 if there is none; None if the truth is unknown."""
     radius: float = 0.0
     unit: str = ""
     bound: str = ""
@@ -76,6 +82,19 @@ class Certificate:
     def from_dict(cls, saved: JsonMapping) -> Certificate:
         """As written by :meth:`to_dict`, also through JSON; what has another shape is refused by name."""
         return build(cls, saved, owner="the certificate", noun="key")
+
+    def with_right_answers(self, right: tuple[str, ...]) -> Certificate:
+        """Of a question: with what SQuAD's scores say of the certified answer."""
+        truth = right[0] if right else NO_ANSWER
+        if self.status == REFUSED:
+            return replace(self, truth=truth)
+        answered = self.label is not None
+        return replace(
+            self,
+            truth=truth,
+            correct=answered and exact_match(self.label, right) >= 1,
+            f1=f1(self.label, right) if answered else 0.0,
+        )
 
     def with_truth(self, truth: str, metric: Metric = ACCURACY) -> Certificate:
         correct = metric.right(self.label, truth) if self.status != REFUSED else None

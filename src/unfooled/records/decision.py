@@ -25,6 +25,9 @@ class Decision:
     answers: tuple[tuple[int, int], ...] | None = None
     """Of a question: the spans of the context that label, scores and votes are about, (0, 0) for no answer.
     None: they are about the classes."""
+    texts: tuple[str, ...] | None = None
+    """Of a question: the texts of ``answers``, where words between theirs may have been left out. None: they
+    are what stands there."""
 
     @property
     def span(self) -> tuple[int, int] | None:

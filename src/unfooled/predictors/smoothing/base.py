@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from unfooled.models import EncodedInput, Model
 from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.streams import DECIDE, DRAWS_VERSION, LabelSampler
 from unfooled.predictors.tally import abstains, argmax
 from unfooled.records.decision import Decision
@@ -60,7 +61,13 @@ class SmoothedVote(ABC):
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         sampler = self.sampler(model, encoded, seed=seed, purpose=DECIDE)
         counts = sampler.counts([(owner, 0, self.votes) for owner in range(len(encoded))])
-        return [self._decision(tuple(int(count) for count in found)) for found in counts]
+        decisions = [self._decision(tuple(int(count) for count in found)) for found in counts]
+        if not isinstance(sampler, AnswerSampler):
+            return decisions
+        return [
+            sampler.named(owner, replace(own, forwards=own.forwards * len(model.parts(encoded[owner]))))
+            for owner, own in enumerate(decisions)
+        ]
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, **asdict(self)}

@@ -4,6 +4,9 @@ Words (``unfooled.words.word``) are looked up whatever their case. A word of the
 case; a word that is not in it, and all else in the text, stays as it is. Since the
 draw of one word depends on that word alone, replacing w by w' moves what the base classifier sees by no more
 than the two draws differ: that is what ``synonym_words`` counts.
+
+Of a question the words of the context are redrawn, the question stays as it is, and the vote is over places
+in the context (:mod:`.drawn_contexts`).
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.lexicon.substitution import SubstitutionTable, load_table
-from unfooled.models import EncodedInput, Model, as_reader, as_texts
+from unfooled.models import EncodedInput, Model, QaModel, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.drawn_contexts import RedrawnContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
@@ -57,8 +62,12 @@ class SynonymVote(SubstitutionSets, SmoothedVote):
 
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
-    ) -> SynonymSampler:
+    ) -> SynonymSampler | AnswerSampler:
         table = self.substitutes()
+        if isinstance(model, QaModel):
+            return AnswerSampler(
+                model, RedrawnContexts(model, encoded, table), seeds_of(seed, len(encoded)), purpose
+            )
         return SynonymSampler(table, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 

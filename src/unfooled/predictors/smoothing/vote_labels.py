@@ -27,13 +27,18 @@ def labels_of(logits: Tensor) -> NDArray[np.int64]:
             f"The model gave scores of the shape {tuple(logits.shape)}: a vote needs one row per input and "
             "two classes or more, (rows, classes)."
         )
+    refuse_infinite(logits)
+    found: NDArray[np.int64] = logits.argmax(dim=-1).cpu().numpy()
+    return found
+
+
+def refuse_infinite(logits: Tensor) -> None:
+    """Scores that are no finite numbers decide nothing."""
     if not bool(torch.isfinite(logits).all()):
         raise UserError(
             "The model gave a score that is not a finite number. Its weights may be damaged, or its "
             "precision too low: load it again, or use float32."
         )
-    found: NDArray[np.int64] = logits.argmax(dim=-1).cpu().numpy()
-    return found
 
 
 def answers(

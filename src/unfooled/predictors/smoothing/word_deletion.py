@@ -7,6 +7,9 @@ answer.
 
 The rate may depend on the number of words T through fixed bins: short texts keep more. An edit that changes
 T may leave the bin, so a radius for such edits ends at the bin's edge; replacements keep T.
+
+Of a question the words of the context are deleted, the question stays whole, and the vote is over normalised
+answers (:mod:`.drawn_contexts`).
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model, as_reader, as_texts
+from unfooled.models import EncodedInput, Model, QaModel, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.drawn_contexts import DeletedContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
@@ -68,7 +73,11 @@ class RandomWordDelete(SmoothedVote):
 
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
-    ) -> DeletedWordsSampler:
+    ) -> DeletedWordsSampler | AnswerSampler:
+        if isinstance(model, QaModel):
+            return AnswerSampler(
+                model, DeletedContexts(model, encoded, self.rate), seeds_of(seed, len(encoded)), purpose
+            )
         return DeletedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 

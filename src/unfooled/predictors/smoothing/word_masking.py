@@ -7,6 +7,9 @@ every draw that shows none of them sees exactly what it saw before: that is what
 ``hidden=dropped`` leaves the mask tokens out, while every other token keeps the position number that it has
 among them. What is shown, and where, is the same, so the certificate is; a draw costs as many tokens as are
 shown. The model must know places by absolute position numbers alone, or they would close up.
+
+Of a question the words of the context are hidden, the question stays whole, and the vote is over places in
+the context (:mod:`.masked_contexts`).
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model, as_text, as_texts
+from unfooled.models import EncodedInput, Model, QaModel, as_text, as_texts
 from unfooled.predictors.predictor import Seed
+from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
+from unfooled.predictors.smoothing.masked_contexts import MaskedContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
 from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
@@ -48,6 +53,11 @@ class RandomWordMask(SmoothedVote):
 
     def check(self, model: Model) -> None:
         if self.hidden == "dropped":
+            if model.kind == "question":
+                raise UsageError(
+                    "hidden=dropped does not serve questions: the answer may be a hidden word, which must "
+                    "have a place that the model can name. Set hidden=mask-token."
+                )
             if reason := as_text(model).gap_refusal():
                 raise UsageError(f"hidden=dropped: {reason}, or set hidden=mask-token.")
         elif reason := model.mask_refusal():
@@ -62,7 +72,11 @@ class RandomWordMask(SmoothedVote):
 
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
-    ) -> MaskedWordsSampler:
+    ) -> MaskedWordsSampler | AnswerSampler:
+        if isinstance(model, QaModel):
+            return AnswerSampler(
+                model, MaskedContexts(model, encoded, self.kept_words), seeds_of(seed, len(encoded)), purpose
+            )
         return MaskedWordsSampler(self, model, encoded, seeds_of(seed, len(encoded)), purpose)
 
 

@@ -50,6 +50,10 @@ class WordAssembler:
         self._learn(words | {f" {word}" for word in words})
         return split
 
+    def tokens(self, word: str, *, first: bool) -> Tokens:
+        """The tokens of a word that was read before, as the first of its text or after a space."""
+        return self._known[word if first else f" {word}"]
+
     def left(self, words: Sequence[Sequence[str]], kept: Sequence[bool] | bytes) -> Encoded:
         """The input without the words that are not kept (one flag per word, through both texts).
 
