@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unfooled.api.arguments import checks_arguments
-from unfooled.api.inputs.certify_inputs import given_items, labelled_items
+from unfooled.api.inputs.certify_inputs import given_items, labelled_items, question_items
 from unfooled.api.inputs.image_inputs import image_items, known_images
 from unfooled.api.inputs.load_inputs import count_training_rows
 from unfooled.api.jobs.certify_job import (
@@ -130,9 +130,14 @@ def certify(
     if given:
         source = "texts" if opened.model.kind == "text" else f"{opened.model.kind}s"
         items, refused = given_items(opened, which), list[Certificate]()
-        check = count_training_rows(run, which) if opened.model.kind == "text" else known_images(run, items)
+        check = None
+        if opened.model.kind != "question":
+            of_texts = opened.model.kind == "text"
+            check = count_training_rows(run, which) if of_texts else known_images(run, items)
     elif opened.model.kind == "image":
         items, refused, source, check = image_items(opened, run, limit, which)
+    elif opened.model.kind == "question":
+        items, refused, source, check = question_items(run, limit, which)
     else:
         items, refused, source, check = labelled_items(opened, run, threat, limit, which)
     conditions = certifier.conditions()

@@ -40,6 +40,8 @@ def certify(
     sampling: dict[str, Any],
     bound: own.Bound = None,
     pair: own.Pair = None,
+    question: options.QuestionAsked = None,
+    context: options.QuestionContext = None,
     inputs: dict[str, Any],
     limit: own.Limit = 100,
     predictor: options.PredictorName = None,
@@ -64,6 +66,8 @@ def certify(
 
     Any victim: unfooled certify sklearn:spam.skops --threat edits --task spam --predictor-set rates=[0.9]
 
+    A run on questions: unfooled certify runs/qa --question "Who won?" --context "The Broncos won."
+
     For images and other tensors: unfooled certify python:net.py:build --tensors images.npz --sigma 0.25
 
     Interrupted? Run the same command again: finished inputs are kept. Exits with code 1 if an input was
@@ -74,6 +78,10 @@ def certify(
     from unfooled.storage.provenance import recorded_command
 
     check_whole("--show", show, at_least=0)
+    if question or context:
+        if texts or pair:
+            raise UsageError("Give --question and --context, or texts, not both.")
+        texts, pair = options.questions_with_contexts(question or [], context or [])
     rows, truth = read_tensors(tensors) if tensors else (None, None)
     which = Inputs(**inputs, texts=texts or None, pairs=pair or None, tensors=rows, labels=truth)
     settings = victim_options(victim_set, labels)

@@ -41,14 +41,8 @@ def predict(
         list[str] | None, typer.Option(help="Second text of a pair, one for each text. Repeatable.")
     ] = None,
     pair_column: Annotated[str | None, typer.Option(help="Column with the second text, for --file.")] = None,
-    question: Annotated[
-        list[str] | None,
-        typer.Option(help="Question, for a run on questions. Repeatable.", show_default=False),
-    ] = None,
-    context: Annotated[
-        list[str] | None,
-        typer.Option(help="Context of the question; one for all, or one for each.", show_default=False),
-    ] = None,
+    question: options.QuestionAsked = None,
+    context: options.QuestionContext = None,
     encoding: Annotated[
         str, typer.Option(help="Character encoding of --file or of standard input.")
     ] = "utf-8",
@@ -117,7 +111,7 @@ def predict(
     if question or context:
         if texts or pair:
             raise UsageError("Give --question and --context, or texts, not both.")
-        texts, pair = _questions(question or [], context or [])
+        texts, pair = options.questions_with_contexts(question or [], context or [])
         if file is not None:
             raise UsageError("Give --question and --context, or --file, not both.")
     chosen_seed = options.seed_or_secret(seed)
@@ -169,18 +163,6 @@ def predict(
     if out_ is not None:
         _show_tally(tally, out_, named, as_json=json_)
     leave_if_refused(tally[REFUSED], tally.total())
-
-
-def _questions(questions: list[str], contexts: list[str]) -> tuple[list[str], list[str]]:
-    """Questions with a context each."""
-    if len(contexts) == 1:
-        contexts = contexts * len(questions)
-    if not questions or len(contexts) != len(questions):
-        raise UsageError(
-            f"{len(questions)} --question but {len(contexts)} --context: give one context for all questions, "
-            "or one for each."
-        )
-    return questions, contexts
 
 
 Row = tuple[tuple[str, ...], Mapping[str, object]]

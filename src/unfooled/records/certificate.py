@@ -75,6 +75,11 @@ class Certificate:
     repeated: bool = False
     """The journal has a certificate of this input with fewer draws: α does not hold for the best of both."""
 
+    @property
+    def answer_text(self) -> str:
+        """The certified answer as it is shown; empty if nothing is certified."""
+        return "(no answer)" if self.label == NO_ANSWER else self.label or ""
+
     def to_dict(self) -> JsonObject:
         return asdict(self)
 

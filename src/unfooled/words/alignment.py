@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 from unfooled.words.word import WORD
 
-Span = tuple[int, int]
+CharacterSpan = tuple[int, int]
 """(first character, past the last)."""
 _UNSPACED = re.compile(r"\S+")
 
 
-class Run(NamedTuple):
+class AlignedRun(NamedTuple):
     """A stretch of the made text and the stretch of the original it stands for."""
 
-    made: Span
-    original: Span
+    made: CharacterSpan
+    original: CharacterSpan
     copied: bool
     """Character by character; if not, one word stands for another as a whole."""
 
@@ -33,29 +33,29 @@ class Aligned:
     """The made text, and its runs from left to right. What lies in no run was added (spaces)."""
 
     text: str
-    runs: tuple[Run, ...]
+    runs: tuple[AlignedRun, ...]
 
-    def original(self, span: Span) -> Span:
+    def original(self, span: CharacterSpan) -> CharacterSpan:
         """The characters of the original that a span of the made text stands for; (0, 0) if for none."""
         return _mapped(span, [(run.made, run.original, run.copied) for run in self.runs])
 
-    def made(self, span: Span) -> Span:
+    def made(self, span: CharacterSpan) -> CharacterSpan:
         """The characters of the made text that stand for a span of the original; (0, 0) if none do."""
         return _mapped(span, [(run.original, run.made, run.copied) for run in self.runs])
 
 
-def spaced_words(text: str) -> list[Span]:
+def spaced_words(text: str) -> list[CharacterSpan]:
     """The places of what stands between white space."""
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 
 def left_words(text: str, kept: Sequence[bool] | bytes) -> Aligned:
     """The words (between white space) that are kept, joined by single spaces."""
-    runs: list[Run] = []
+    runs: list[AlignedRun] = []
     at = 0
     for (start, end), stays in zip(spaced_words(text), kept, strict=True):
         if stays:
-            runs.append(Run((at, at + end - start), (start, end), copied=True))
+            runs.append(AlignedRun((at, at + end - start), (start, end), copied=True))
             at += end - start + 1
     return Aligned(" ".join(text[slice(*run.original)] for run in runs), tuple(runs))
 
@@ -63,14 +63,14 @@ def left_words(text: str, kept: Sequence[bool] | bytes) -> Aligned:
 def rewritten(text: str, write: Callable[[int, str], str | None]) -> Aligned:
     """Each word (``WORD``) as ``write(number, word)`` has it; None copies it, character by character."""
     parts: list[str] = []
-    runs: list[Run] = []
+    runs: list[AlignedRun] = []
     at = last = 0
 
-    def add(part: str, original: Span, *, copied: bool) -> None:
+    def add(part: str, original: CharacterSpan, *, copied: bool) -> None:
         nonlocal at
         if part:
             parts.append(part)
-            runs.append(Run((at, at + len(part)), original, copied))
+            runs.append(AlignedRun((at, at + len(part)), original, copied))
             at += len(part)
 
     for number, match in enumerate(WORD.finditer(text)):
@@ -82,7 +82,7 @@ def rewritten(text: str, write: Callable[[int, str], str | None]) -> Aligned:
     return Aligned("".join(parts), tuple(runs))
 
 
-def _mapped(span: Span, runs: Sequence[tuple[Span, Span, bool]]) -> Span:
+def _mapped(span: CharacterSpan, runs: Sequence[tuple[CharacterSpan, CharacterSpan, bool]]) -> CharacterSpan:
     """From the first to the last run that the span touches; a word that was rewritten counts as a whole."""
     touched = [run for run in runs if run[0][1] > span[0] and run[0][0] < span[1]]
     if not touched:

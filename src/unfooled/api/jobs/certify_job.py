@@ -47,7 +47,8 @@ class Item:
     row: int
     own: tuple[str, ...] | Tensor | NDArray[Any] | Unreadable
     """A text or two, the values of a tensor, the pixels of an image; or why there is no image."""
-    truth: str | None = None
+    truth: str | tuple[str, ...] | None = None
+    """Of a question: all right answers, none if it has no answer."""
     repeated: bool = False
     """Whether the journal has a certificate of it with fewer draws."""
 
@@ -204,6 +205,8 @@ def completed(certificate: Certificate, item: Item) -> Certificate:
     if item.repeated and found.status != REFUSED:
         message = "; ".join(filter(None, (found.message, REPEATED)))
         found = replace(found, repeated=True, message=message)
+    if isinstance(item.truth, tuple):
+        return found.with_right_answers(item.truth)
     return found if item.truth is None else found.with_truth(item.truth)
 
 

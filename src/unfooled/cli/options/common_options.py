@@ -86,3 +86,27 @@ def predictor_choice(name: str | None, assignments: list[str] | None) -> dict[st
     from unfooled.settings import parse_assignments
 
     return ({"name": name} if name else {}) | parse_assignments(assignments or [])
+
+
+QuestionAsked = Annotated[
+    list[str] | None,
+    typer.Option("--question", help="Question, for a run on questions. Repeatable.", show_default=False),
+]
+QuestionContext = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context", help="Context of the question; one for all, or one for each.", show_default=False
+    ),
+]
+
+
+def questions_with_contexts(questions: list[str], contexts: list[str]) -> tuple[list[str], list[str]]:
+    """Questions with a context each."""
+    if len(contexts) == 1:
+        contexts = contexts * len(questions)
+    if not questions or len(contexts) != len(questions):
+        raise UsageError(
+            f"{len(questions)} --question but {len(contexts)} --context: give one context for all questions, "
+            "or one for each."
+        )
+    return questions, contexts

@@ -56,8 +56,9 @@ def show_certificate(certificate: Certificate) -> None:
     if certificate.status == "refused":
         out.print(Text.assemble(("refused", "bold red"), f"  {certificate.message}  {short}"), soft_wrap=True)
         return
-    head = (certificate.label or "abstains", "bold green" if certificate.label else "bold yellow")
-    radius = f"radius {rounded_down(certificate.radius)} ({certificate.unit}), " if certificate.label else ""
+    told = certificate.answer_text
+    head = (told or "abstains", "bold green" if told else "bold yellow")
+    radius = f"radius {rounded_down(certificate.radius)} ({certificate.unit}), " if told else ""
     asked = f"at least {certificate.asked_radius}? {certificate.answer}, " if certificate.answer else ""
     facts = f"  ({radius}{asked}{certificate.samples:,} draws)  {short}"
     out.print(Text.assemble(head, facts), soft_wrap=True)
@@ -89,7 +90,8 @@ def show_report(report: CertificateReport) -> None:
     """The numbers of a task or file."""
     summary, about = report.summary, report.about
     counts = summary["counts"]
-    name = "certified accuracy" if summary["labelled"] else "certified share"
+    right = "exact match" if "f1" in summary else "accuracy"
+    name = f"certified {right}" if summary["labelled"] else "certified share"
     answered = summary["inputs"] - counts["refused"]
     out.print(
         f"{answered} inputs of {about['source']}, threat {about['threat']}, bound "
@@ -98,6 +100,8 @@ def show_report(report: CertificateReport) -> None:
         soft_wrap=True,
     )
     _line(name, rate(summary["certified_accuracy"]))
+    if "f1" in summary:
+        _line("certified F1", f"{summary['f1']['value']:.3f}")
     _line("abstained", rate(summary["abstention"]))
     if counts["refused"]:
         _line("refused", str(counts["refused"]))
@@ -140,7 +144,8 @@ def _curve(curve: list[JsonObject], name: str) -> None:
     step = max(1, (len(curve) - 1) // LINES)
     for point in curve[::step]:
         bar = "█" * round(40 * point["value"])
-        out.print(f"{rounded_down(point['radius']):>10}  {point['value']:.3f} {bar}", markup=False)
+        scored = f"  F1 {point['f1']:.3f} " if "f1" in point else " "
+        out.print(f"{rounded_down(point['radius']):>10}  {point['value']:.3f}{scored}{bar}", markup=False)
 
 
 def _line(name: str, value: str) -> None:

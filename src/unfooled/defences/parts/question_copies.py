@@ -14,7 +14,7 @@ from typing import Any
 from unfooled.errors import UsageError
 from unfooled.models import Model, Window
 from unfooled.models.windows import CONTEXT, QUESTION, encode_questions
-from unfooled.words.alignment import Aligned, Span
+from unfooled.words.alignment import Aligned, CharacterSpan
 
 TokenSpan = tuple[int, int]
 """The first and the last token of an answer; twice the one that stands for no answer."""
@@ -26,7 +26,7 @@ class AskedPart:
 
     question: str
     context: str
-    gold: Span | None
+    gold: CharacterSpan | None
     """The characters of the answer in this part; None if it holds none."""
 
     @classmethod
@@ -45,7 +45,7 @@ class AskedPart:
             gold = max(0, start - first), min(stop, last) - first
         return cls(window.texts[QUESTION], window.texts[CONTEXT][first:last], gold)
 
-    def touches(self, span: Span) -> bool:
+    def touches(self, span: CharacterSpan) -> bool:
         """Whether a stretch of the part holds a character of the answer."""
         return self.gold is not None and span[1] > self.gold[0] and span[0] < self.gold[1]
 

@@ -28,7 +28,7 @@ from unfooled.predictors.smoothing.vote_labels import refuse_infinite
 from unfooled.predictors.tally import argmax
 from unfooled.records.decision import Decision
 
-Draw = Hashable
+ContextDraw = Hashable
 """Which context was drawn: equal draws of a question are equal contexts."""
 
 
@@ -50,15 +50,15 @@ class ContextDraws(Protocol):
     keys: Sequence[object]
     """What the draws of each question depend on."""
 
-    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> Sequence[Draw]:
+    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> Sequence[ContextDraw]:
         """The first draws of a block. More of them begin with the same ones."""
         ...
 
-    def windows(self, drawn: Sequence[tuple[int, Draw]]) -> list[Sequence[Window]]:
+    def windows(self, drawn: Sequence[tuple[int, ContextDraw]]) -> list[Sequence[Window]]:
         """What the model reads of each (question, draw); nothing, where nothing is left to read."""
         ...
 
-    def answer(self, owner: int, draw: Draw, span: AnswerSpan) -> VotedAnswer:
+    def answer(self, owner: int, draw: ContextDraw, span: AnswerSpan) -> VotedAnswer:
         """What a span of the drawn context stands for; (0, 0) is no answer."""
         ...
 
@@ -73,7 +73,7 @@ class AnswerSampler:
         self._stream_keys = stream_keys(seeds, purpose, draws.keys)
         self._answers: list[dict[Hashable, tuple[int, VotedAnswer]]] = [{} for _ in draws.keys]
         """Of each question, in the order in which they were first given; ``again`` shares them."""
-        self._remembered: dict[int, dict[Draw, int]] = {}
+        self._remembered: dict[int, dict[ContextDraw, int]] = {}
 
     def again(self, purpose: str) -> AnswerSampler:
         other = copy(self)
@@ -93,7 +93,7 @@ class AnswerSampler:
     def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
         """Votes of each answer known so far, for each request; later counts may be longer."""
         parts = pieces(requests)
-        drawn: list[tuple[int, Draw]] = []
+        drawn: list[tuple[int, ContextDraw]] = []
         for piece in parts:
             stream = generator(self._stream_keys[piece.owner], piece.block)
             found = self.draws.drawn(piece.owner, stream, piece.stop)
@@ -107,7 +107,7 @@ class AnswerSampler:
             for own, (owner, _, _) in zip(votes, requests, strict=True)
         ]
 
-    def _numbers(self, drawn: Sequence[tuple[int, Draw]]) -> list[int]:
+    def _numbers(self, drawn: Sequence[tuple[int, ContextDraw]]) -> list[int]:
         """The number of the answer to each draw. Draws that came before are not asked again."""
         of = self._remembered = {owner: self._remembered.get(owner, {}) for owner, _ in drawn}
         new = list(dict.fromkeys(one for one in drawn if one[1] not in of[one[0]]))

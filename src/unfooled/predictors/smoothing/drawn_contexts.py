@@ -18,7 +18,7 @@ from unfooled.lexicon.substitution import SubstitutionTable
 from unfooled.models import EncodedInput, EncodedQuestion, QaModel, Window
 from unfooled.models.spans import NO_SPAN
 from unfooled.models.windows import CONTEXT, AnswerSpan
-from unfooled.predictors.smoothing.answer_votes import Draw, VotedAnswer
+from unfooled.predictors.smoothing.answer_votes import ContextDraw, VotedAnswer
 from unfooled.records.summaries.squad_score import NO_ANSWER, normalised
 from unfooled.words.alignment import Aligned, left_words, rewritten, spaced_words
 from unfooled.words.word import WORD
@@ -52,16 +52,16 @@ class DeletedContexts:
             (question, tuple(context.split())) for question, context in self._texts
         ]
 
-    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[Draw]:
+    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[ContextDraw]:
         kept = stream.random((count, self.total[owner])) >= self._rates[owner]
         return [flags.tobytes() for flags in kept]
 
-    def windows(self, drawn: Sequence[tuple[int, Draw]]) -> list[Sequence[Window]]:
+    def windows(self, drawn: Sequence[tuple[int, ContextDraw]]) -> list[Sequence[Window]]:
         return windows_of(
             self._model, [(self._texts[owner][0], self._left(owner, draw).text) for owner, draw in drawn]
         )
 
-    def answer(self, owner: int, draw: Draw, span: AnswerSpan) -> VotedAnswer:
+    def answer(self, owner: int, draw: ContextDraw, span: AnswerSpan) -> VotedAnswer:
         if span == NO_SPAN:
             return VotedAnswer(NO_ANSWER, NO_ANSWER, NO_SPAN)
         left = self._left(owner, draw)
@@ -70,7 +70,7 @@ class DeletedContexts:
         key = normalised(text)
         return VotedAnswer(key, text, left.original(span)) if key else VotedAnswer(key, NO_ANSWER, NO_SPAN)
 
-    def _left(self, owner: int, draw: Draw) -> Aligned:
+    def _left(self, owner: int, draw: ContextDraw) -> Aligned:
         return left_words(self._texts[owner][CONTEXT], cast(bytes, draw))
 
 
@@ -88,20 +88,20 @@ class RedrawnContexts:
         ]
         self.keys: Sequence[object] = self._texts
 
-    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[Draw]:
+    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[ContextDraw]:
         sizes = self._sizes[owner]
         return [row.tobytes() for row in stream.integers(sizes, size=(count, len(sizes)), dtype=np.int64)]
 
-    def windows(self, drawn: Sequence[tuple[int, Draw]]) -> list[Sequence[Window]]:
+    def windows(self, drawn: Sequence[tuple[int, ContextDraw]]) -> list[Sequence[Window]]:
         return windows_of(
             self._model, [(self._texts[owner][0], self._redrawn(owner, draw).text) for owner, draw in drawn]
         )
 
-    def answer(self, owner: int, draw: Draw, span: AnswerSpan) -> VotedAnswer:
+    def answer(self, owner: int, draw: ContextDraw, span: AnswerSpan) -> VotedAnswer:
         place = span if span == NO_SPAN else self._redrawn(owner, draw).original(span)
         return VotedAnswer(place, self._texts[owner][CONTEXT][slice(*place)], place)
 
-    def _redrawn(self, owner: int, draw: Draw) -> Aligned:
+    def _redrawn(self, owner: int, draw: ContextDraw) -> Aligned:
         chosen, sets = np.frombuffer(cast(bytes, draw), dtype=np.int64).tolist(), self._sets[owner]
 
         def write(number: int, word: str) -> str | None:

@@ -19,10 +19,10 @@ import numpy as np
 from unfooled.models import EncodedInput, QaModel, Window
 from unfooled.models.spans import NO_SPAN
 from unfooled.models.windows import CONTEXT, AnswerSpan
-from unfooled.predictors.smoothing.answer_votes import Draw, VotedAnswer
+from unfooled.predictors.smoothing.answer_votes import ContextDraw, VotedAnswer
 from unfooled.predictors.smoothing.drawn_contexts import questions_of
 from unfooled.predictors.smoothing.word_tokens import Tokens, WordAssembler
-from unfooled.words.alignment import Span, spaced_words
+from unfooled.words.alignment import CharacterSpan, spaced_words
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class MaskableContext:
     frame: Window
     """The question with a context of one word, as the model reads it."""
     context: str
-    places: tuple[Span, ...]
+    places: tuple[CharacterSpan, ...]
     """Where each word stands."""
     tokens: tuple[Tokens, ...]
     room: int
@@ -80,14 +80,14 @@ class MaskableContext:
             ends=2 * owners[-1] + 1 if owners else 0,
         )
 
-    def tokens_of(self, window: Window, span: Span | None) -> tuple[int, int] | None:
+    def tokens_of(self, window: Window, span: CharacterSpan | None) -> tuple[int, int] | None:
         """The first and the last token of a span of the context in a window of it, shown or hidden."""
         if span is None:
             return None
         own = [n for n, (start, end) in enumerate(self.places) if end > span[0] and start < span[1]]
         return window.covering((2 * own[0], 2 * own[-1] + 1)) if own else None
 
-    def place(self, words: Span) -> Span:
+    def place(self, words: CharacterSpan) -> CharacterSpan:
         """The characters of the words from one number to before another."""
         return self.places[words[0]][0], self.places[words[1] - 1][1]
 
@@ -127,17 +127,17 @@ class MaskedContexts:
         self.kept = [kept(total) for total in self.total]
         self.keys: Sequence[object] = questions_of(encoded)
 
-    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[Draw]:
+    def drawn(self, owner: int, stream: np.random.Generator, count: int) -> list[ContextDraw]:
         orders = (stream.permutation(len(self._own[owner])) for _ in range(count))
         return [np.sort(order[: self.kept[owner]]).astype(np.int64).tobytes() for order in orders]
 
-    def windows(self, drawn: Sequence[tuple[int, Draw]]) -> list[Sequence[Window]]:
+    def windows(self, drawn: Sequence[tuple[int, ContextDraw]]) -> list[Sequence[Window]]:
         return [
             (self._own[owner].shown(set(np.frombuffer(cast(bytes, draw), dtype=np.int64).tolist())),)
             for owner, draw in drawn
         ]
 
-    def answer(self, owner: int, draw: Draw, span: AnswerSpan) -> VotedAnswer:
+    def answer(self, owner: int, draw: ContextDraw, span: AnswerSpan) -> VotedAnswer:
         if span == NO_SPAN:
             return VotedAnswer(NO_SPAN, "", NO_SPAN)
         own = self._own[owner]

@@ -43,7 +43,9 @@ class CertificateReport(Result, Sequence[Certificate]):
 
     def headline(self) -> str:
         about = self.about
-        given = "" if about["source"] in ("texts", "tensors", "images") else f" of {about['source']}"
+        given = (
+            "" if about["source"] in ("texts", "tensors", "images", "questions") else f" of {about['source']}"
+        )
         unfinished = "" if about.get("complete", True) else ", not finished"
         return (
             f"{about['threat']} certificates of {about['classifier']}: "
@@ -59,6 +61,8 @@ class CertificateReport(Result, Sequence[Certificate]):
             ("abstained", share_text(summary["abstention"])),
             ("average radius", f"{radius} (unit: {summary['unit']})" if summary["unit"] else radius),
         ]
+        if summary.get("f1"):
+            facts.insert(1, ("certified F1", mean_text(summary["f1"], 3)))
         if asked := summary.get("asked"):
             facts.append((f"radius of at least {asked['radius']:g}", share_text(asked)))
         if summary["counts"]["refused"]:
@@ -68,12 +72,12 @@ class CertificateReport(Result, Sequence[Certificate]):
 
     def preview(self) -> Sequence[Mapping[str, str]]:
         """Of given texts; a whole task would only be long."""
-        if self.about["source"] != "texts":
+        if self.about["source"] not in ("texts", "questions"):
             return []
         return [
             {
-                "answer": one.label or one.status,
-                "radius": f"{one.radius:.3g} {one.unit}" if one.label else one.message,
+                "answer": one.answer_text or one.status,
+                "radius": f"{one.radius:.3g} {one.unit}" if one.answer_text else one.message,
                 "text": " | ".join(one.texts),
             }
             for one in self.certificates[:SHOWN_ROWS]
@@ -90,6 +94,7 @@ class CertificateReport(Result, Sequence[Certificate]):
                 "label": one.label,
                 "leader": one.leader,
                 "correct": one.correct,
+                "f1": one.f1,
                 "radius": None if one.status == REFUSED else one.radius,
                 "unit": one.unit,
                 "bound": one.bound,

@@ -117,6 +117,7 @@ class ObstinacyShape(TypedDict):
 
 class _CertificateMore(TypedDict, total=False):
     asked: _AskedShape
+    f1: MeanShape
     words_covered: _CoveredShape
     obstinacy: ObstinacyShape
 
@@ -142,7 +143,7 @@ class SamplingShape(TypedDict):
 
 
 class _CertifiedMore(_ResultMore, total=False):
-    reads: Literal["text", "image", "tensor"]
+    reads: Literal["text", "question", "image", "tensor"]
     notes: list[str]
     other_predictor: str
     not_covered: str

@@ -2,7 +2,9 @@
 
 Certified accuracy at r is the share of inputs whose answer is right *and* certified at a radius of at least
 r: a lower bound of the accuracy under every attack inside the threat. Proportions carry Wilson 95 %
-intervals. Refused inputs are counted apart. Beside it stands how many certified texts ignore an antonym.
+intervals. Of questions it is certified exact match, and certified F1 stands beside it: F1 of what is not
+certified at r counts as 0. Refused inputs are counted apart. Beside it stands how many certified texts ignore
+an antonym.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import NamedTuple
 
 from unfooled.files import JsonObject
 from unfooled.records.certificate import COUNTED, Certificate
+from unfooled.records.summaries.answer_scores import mean_of
 from unfooled.statistics.intervals import rate
 
 POINTS = 21
@@ -38,6 +41,7 @@ class _Facts(NamedTuple):
     antonyms_inside: int | None
     antonyms_considered: int | None
     negations_inside: int | None
+    f1: float | None
 
 
 _facts_of = attrgetter(*_Facts._fields)
@@ -52,6 +56,7 @@ def certificate_summary(certificates: Iterable[Certificate]) -> JsonObject:
     labelled = all(one.correct is not None for one in answered)
     counted = [one for one in certified if one.correct or not labelled]
     n = len(answered)
+    asks = bool(answered) and all(one.f1 is not None for one in answered)
     asked = next((one.asked_radius for one in answered if one.asked_radius is not None), None)
     summary: JsonObject = {
         "inputs": len(every),
@@ -65,13 +70,18 @@ def certificate_summary(certificates: Iterable[Certificate]) -> JsonObject:
         ),
         "curve": [
             {"radius": radius, **rate(sum(one.radius >= radius for one in counted), n)}
-            for radius in _radii(counted)
+            for radius in _radii(certified if asks else counted)
         ],
         "by_bound": _by_bound(answered, counted),
         "samples": _mean([one.samples for one in answered]),
         "forwards": sum(one.forwards for one in answered),
         "seconds": math.fsum(one.seconds for one in answered),
     }
+    if asks:
+        summary["f1"] = _mean([one.f1 or 0.0 for one in answered])
+        for point in summary["curve"]:
+            scores = [one.f1 or 0.0 if one.radius >= point["radius"] else 0.0 for one in answered]
+            point |= mean_of("f1", scores)
     if asked is not None:
         reached = sum(one.answer == "yes" for one in counted)
         summary["asked"] = {"radius": asked, **rate(reached, n)}
