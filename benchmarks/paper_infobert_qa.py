@@ -16,19 +16,12 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import unfooled as uf
 from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, read_questions
 
-# The authors' settings for SQuAD, β as in their code. FreeLB's sizes are fitted to the encoder.
-INFOBERT = {"beta": 5e-5, "anchored_from": 0.75, "anchored_to": 0.95}
-DEFENCES: dict[str, dict[str, Any]] = {
-    "standard": {},
-    "freelb": {"steps": 2},
-    "infobert": INFOBERT,
-    "infobert+freelb": {**{f"infobert.{name}": value for name, value in INFOBERT.items()}, "freelb.steps": 2},
-}
+# Their defaults for questions are the authors' settings for SQuAD; FreeLB's sizes are fitted to the encoder.
+DEFENCES = ("standard", "freelb", "infobert", "infobert+freelb")
 
 
 def write(path: Path, questions: Sequence[AskedQuestion]) -> Path:
@@ -95,7 +88,6 @@ def main() -> None:
                 data=str(files["train"]),
                 kind="qa",
                 defence=name,
-                settings=DEFENCES[name],
                 epochs=arguments.epochs,
                 lr=arguments.lr,
                 limit_test=500,
