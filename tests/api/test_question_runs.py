@@ -196,22 +196,20 @@ def test_questions_on_trained_paragraphs_are_left_out(
     assert found.adversarial[0]["questions"] == everything.clean["examples"]
 
 
-def test_labels_are_needed_elsewhere_and_certificates_are_refused_plainly(tmp_path: Path) -> None:
+def test_labels_are_needed_elsewhere_and_certificates_of_noise_are_refused_plainly(tmp_path: Path) -> None:
     from tiny_questions import tiny_reader
 
     own = tiny_reader()
     clf = uf.wrap(own.module, own.tokenizer, max_length=48)
-    with pytest.raises(UsageError, match="no certificates for a model that reads a question yet"):
-        uf.certify(clf, ["a"], threat="words")
+    with pytest.raises(UsageError, match="no certificate of answers to questions against --threat l2"):
+        uf.certify(clf, uf.Inputs(texts=["a"], pairs=["b"]), threat="l2")
     with pytest.raises(UsageError, match="This run answers questions, and this needs labels"):
         uf.repeat(clf, uf.Inputs(texts=["a"], labels=["b"]))
     with pytest.raises(UsageError, match="This run answers questions: name a file"):
         uf.attack(clf, uf.Inputs(texts=["a"], labels=["b"]))
 
 
-@pytest.mark.parametrize(
-    "name", ["random-mask", "random-delete", "certified-rsmi", "advaug", "a2t", "bat-pairwise", "bat-triplet"]
-)
+@pytest.mark.parametrize("name", ["certified-rsmi", "advaug", "a2t", "bat-pairwise", "bat-triplet"])
 def test_a_defence_that_cannot_serve_questions_says_why(
     name: str, inputs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -286,3 +284,28 @@ def test_anchored_words_of_a_question_and_its_context_are_shown() -> None:
     (answer,) = uf.predict(clf, ["the film is"], [CONTEXT * 4], show="anchored")
     assert answer.anchored_words
     assert set(answer.anchored_words) <= {"the", "film", "is", "witty", "in", "war", "3", "3the"}
+
+
+@pytest.mark.full
+def test_a_run_is_certified_on_its_test_questions_by_any_number_of_workers(
+    inputs: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trained = tmp_path / "mask"
+    settings = {"kept": 0.5, "votes": 5}
+    uf.train(trained, **{**inputs, "epochs": 4.0}, defence="random-mask", settings=settings)
+    sampling = uf.Sampling(n0=20, n=200, adaptive=True, two_class=True)
+    here = uf.certify(trained, limit=6, sampling=sampling)
+    assert here.about["threat"] == "words" and len(here) == 6
+    assert (
+        "f1" in here.summary and here.summary["curve"][0]["f1"] >= here.summary["certified_accuracy"]["value"]
+    )
+    assert all(one.texts[1] for one in here)
+    there = uf.certify(trained, limit=6, sampling=sampling, workers=2, out=tmp_path / "there")
+    same = [[(one.label, one.radius, one.votes) for one in own] for own in (here, there)]
+    assert same[0] == same[1]
+    asked = ["--question", "the film is", "--context", CONTEXT, "--n", "200", "--n0", "20"]
+    assert command(monkeypatch, "certify", trained, *asked, "--threat", "words") == 0
+    assert "draws" in capsys.readouterr().out

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from tiny_models import tiny_classifier
 from tiny_questions import tiny_reader, tiny_records
-from unfooled.defences import Session, Step, Training, TrainingData, TrainingExample, make_defence
-from unfooled.models import QaModel
+from unfooled.defences import (
+    Session,
+    Step,
+    Training,
+    TrainingData,
+    TrainingExample,
+    make_defence,
+    settings_of,
+)
+from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions
+from unfooled.models import QaModel, Window
 from unfooled.predictors import Classifier
+from unfooled.words.alignment import left_words, rewritten, spaced_words
+from unfooled.words.word import WORD
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "standard": {},
@@ -104,3 +117,40 @@ def test_the_question_takes_no_noise_and_is_never_masked_in_training() -> None:
     assert not (batch.noised.bool() & batch.asked).any()
     assert not (batch.maskable & batch.asked).any()
     assert (batch.words & batch.asked).equal(batch.asked), "InfoBERT ranks the words of the question, too"
+
+
+def test_the_settings_of_the_paper_for_questions_are_the_defaults() -> None:
+    made = make_defence("infobert+freelb", {}).resolved(tiny_reader())
+    found = settings_of(made)
+    assert found["infobert.beta"] == 5e-5
+    assert (found["infobert.anchored_from"], found["infobert.anchored_to"]) == (0.75, 0.95)
+    assert found["freelb.steps"] == 2
+    assert found["freelb.radius"] == pytest.approx(2 * found["freelb.step_size"], rel=0.1)
+    given = settings_of(make_defence("infobert", {"beta": 1.0}).resolved(tiny_reader()))
+    assert given["beta"] == 1.0 and given["anchored_from"] == 0.75
+    of_texts = settings_of(make_defence("infobert+freelb", {}).resolved(tiny_classifier("bert")))
+    assert (of_texts["infobert.beta"], of_texts["infobert.anchored_from"]) == (5e-3, 0.5)
+    assert of_texts["freelb.radius"] is None
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_copies_keep_the_answer_under_every_tokenizer(family: str) -> None:
+    """The tokens of a label are the characters of the answer, whatever was deleted or rewritten around it."""
+    model, chance = tiny_reader(family), random.Random(0)
+    reads = ReadsQuestions(model.tokenizer, model.max_length, model.stride)
+    data, compared = training_data(model), 0
+    for window, label in zip(data.encoded, data.labels, strict=True):
+        assert isinstance(window, Window)
+        part = AskedPart.of(window, label)
+        assert part.gold is not None
+        gold = part.context[slice(*part.gold)]
+        kept = [part.touches(place) or chance.random() < 0.5 for place in spaced_words(part.context)]
+        places = [match.span() for match in WORD.finditer(part.context)]
+        others = rewritten(part.context, lambda n, _: None if part.touches(places[n]) else "wonderful")  # noqa: B023
+        for made in (left_words(part.context, kept), others):
+            ((copy, tokens),) = reads.copies([(part, made, True)])
+            assert copy.texts[1][slice(*copy.span(*tokens))] == gold
+            compared += 1
+        ((copy, tokens),) = reads.copies([(part, others, False)])
+        assert tokens == (copy.null, copy.null), "an answer that is lost is no answer"
+    assert compared == 12
