@@ -253,7 +253,7 @@ def test_run_folder_takes_the_result_when_no_other_is_named(run: Path) -> None:
     [
         (["--repeats", "0"], 2, "--repeats must be at least 1"),
         (["--limit", "0"], 2, "--limit must be at least 1"),
-        (["--split", "tset"], 2, "test, dev and train"),
+        (["--split", "tset"], 2, "test, dev or train"),
         (["--task", "spam", "--data", "x.csv"], 2, "not both"),
         (["--text-column", "review"], 2, "Columns are for --data"),
         (["--task", "spma"], 2, "spam"),

@@ -230,7 +230,7 @@ def test_every_parameter_is_a_field_of_the_configuration_with_its_type_and_defau
     # Any sequence and mapping will do; None stands for no settings.
     declared |= {"labels": (Sequence[str] | None, None), "settings": (Mapping[str, object] | None, None)}
     declared |= {"augment": (Sequence[str], ())}
-    assert list(shown) == ["out", *declared, "overwrite", "workers", "ray", "model"]
+    assert list(shown) == ["out", *declared, "overwrite", "workers", "ray", "model", "progress"]
     for name, expected in declared.items():
         assert (shown[name].annotation, shown[name].default) == expected, name
 

@@ -148,7 +148,7 @@ def test_given_texts_are_attacked_with_their_labels_by_name_or_number() -> None:
         ({"texts": ["a"], "data": "a.csv"}, "not both"),
         ({"labels": ["up"]}, "belong to texts"),
         ({"text_column": "review"}, "Columns are for --data"),
-        ({"split": "tset"}, "test, dev and train"),
+        ({"split": "tset"}, "test, dev or train"),
     ],
 )
 def test_inputs_that_contradict_themselves_are_refused(wrong: dict[str, Any], said: str) -> None:

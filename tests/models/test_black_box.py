@@ -99,7 +99,7 @@ def test_one_row_of_every_batch_is_asked_again() -> None:
     check = ModelCheck(model)
     for lies in (False, False, True):
         if lies:
-            with pytest.raises(UsageError, match="box answered a text otherwise"):
+            with pytest.raises(UsageError, match="box gave a text another answer"):
                 check(scores(model, *TEXTS), ask)
         else:
             check(scores(model, *TEXTS), ask)

@@ -334,6 +334,17 @@ def benchmark(folder: Path, run: Path, cells: list[dict[str, Any]], published: A
     return folder
 
 
+def test_runs_of_one_benchmark_go_by_what_tells_them_apart(make_run: MakeRun) -> None:
+    called = "{}-rsmi-s0", "{}-rsmi-nomask-s0", "{}-rsmi-s1"
+    task = read_report_data([make_run("any")]).models[0].task
+    first, second, other_seed = (make_run(name.format(task)) for name in called)
+    assert [one.name for one in read_report_data([first, second]).models] == ["rsmi", "rsmi-nomask"]
+    assert [one.name for one in read_report_data([first, other_seed]).models] == [first.name, other_seed.name]
+    assert [one.name for one in read_report_data([first]).models] == [first.name]
+    mine = make_run("mine-s0")
+    assert [one.name for one in read_report_data([first, mine]).models] == [first.name, "mine-s0"]
+
+
 def test_benchmark_shows_its_runs_published_figures_and_what_failed(
     make_run: MakeRun, tmp_path: Path
 ) -> None:

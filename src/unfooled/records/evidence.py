@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -178,14 +179,27 @@ class Evidence:
 
 
 def with_distinct_names(models: Sequence[ModelEvidence]) -> tuple[ModelEvidence, ...]:
-    """Models of the same name go by their whole path."""
+    """Models of the same name go by their whole path; those of one benchmark by what tells them apart."""
     names = [model.name for model in models]
+    short = _without_task_and_seed(models)
     found = []
-    for model in models:
-        name = model.name if names.count(model.name) == 1 else _path(model)
+    for number, model in enumerate(models):
+        name = short[number] if names.count(model.name) == 1 else _path(model)
         run = replace(model.run, name=name) if model.run else None
         found.append(replace(model, name=name, run=run))
     return tuple(found)
+
+
+def _without_task_and_seed(models: Sequence[ModelEvidence]) -> list[str]:
+    """Of runs that are all called TASK-NAME-sSEED, with one task and one seed, their NAME."""
+    names, tasks = [model.name for model in models], {model.task for model in models}
+    ends = {name.rpartition("-")[2] for name in names}
+    if len(models) < 2 or len(tasks) > 1 or len(ends) > 1:
+        return names
+    (task,) = tasks
+    shape = re.compile(rf"{re.escape(task)}-(.+)-s\d+")
+    matches = [shape.fullmatch(name) for name in names]
+    return [match[1] for match in matches if match] if task and all(matches) else names
 
 
 def _path(model: ModelEvidence) -> str:

@@ -72,7 +72,7 @@ def test_duplicates_are_dropped_and_counted() -> None:
 
 def test_class_that_is_too_small_to_split_is_named() -> None:
     rows = tiny(4, classes=3)
-    with pytest.raises(DataError, match=r"tiny: the class 'a' has 2 training row"):
+    with pytest.raises(DataError, match=r"tiny: the class 'a' has too few training rows.*: 2, and 3"):
         assemble_images(ImageSplits("tiny", ("a", "b", "c"), rows))
 
 

@@ -175,6 +175,7 @@ class ApgdCe(AutoPgd):
 
     name: ClassVar[str] = "apgd-ce"
     paper: ClassVar[str] = "Croce and Hein 2020, ICML: Reliable Evaluation of Adversarial Robustness"
+    does: ClassVar[str] = "knows the model and changes the pixels a little, in steps that find their own size"
     loss: ClassVar[str] = "ce"
 
     def cost(self) -> int:
@@ -190,6 +191,7 @@ class ApgdT(AutoPgd):
 
     name: ClassVar[str] = "apgd-t"
     paper: ClassVar[str] = "Croce and Hein 2020, ICML: the targeted form, with the DLR loss"
+    does: ClassVar[str] = "knows the model and tries each other class in turn, with steps of their own size"
     loss: ClassVar[str] = "dlr"
 
     targets: int = setting(

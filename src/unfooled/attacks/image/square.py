@@ -37,6 +37,7 @@ class Square:
 
     name: ClassVar[str] = "square"
     paper: ClassVar[str] = "Andriushchenko et al. 2020, ECCV: Square Attack"
+    does: ClassVar[str] = "sees scores only and changes squares of the image"
     reads: ClassVar[str] = "image"
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ()
