@@ -1,4 +1,4 @@
-"""InfoBERT's second task: questions with AddSent and AddOneSent (Wang et al. 2021, Table 3), at our scale.
+"""InfoBERT's second task: questions with AddSent and AddOneSent (Wang et al. 2021, Table 4), at our scale.
 
     python benchmarks/paper_infobert_qa.py --train qamr/train.json:8000 --train squad/more.json \\
         --add-sent squad/add_sent.json --add-one-sent squad/add_one_sent.json --out runs/infobert-qa
