@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,44 @@ def test_published_certified_accuracy_stands_below_ours_at_the_same_radius(tmp_p
     shown = text.getvalue()
     assert "published: STN" in shown and "0.989" in shown and "0.690" in shown
     assert "l2 ≥ 0.01 by renyi" in shown
+
+
+def _transfer(**attack: Any) -> dict[str, Any]:
+    """A plan whose transfer attack on one model is crafted on another."""
+    return {
+        **{key: value for key, value in PLAN.items() if key not in ("certificates", "published")},
+        "defences": ["standard", {"name": "other", "defence": "standard", "train": {"lr": 0.01}}],
+        "attacks": [
+            {"recipe": "transfer", "for": "standard", "limit": 10, "sizes": [0.05, 0.3], "source": "other"}
+            | attack
+        ],
+    }
+
+
+@pytest.mark.full
+def test_transfer_attacks_are_crafted_on_the_named_model_of_the_plan(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = benchmark(_transfer(), out, scale=0.001)
+    assert result["counts"]["done"] == 3, result["cells"]
+    (cell,) = [one for one in result["cells"] if one["kind"] == "attack"]
+    assert cell["conditions"]["source"]["model"] == "other"
+    assert str(out) not in str(cell["conditions"]), "a moved benchmark would be refused"
+    assert "source=" in cell["command"] and "places-other-s0" in cell["command"]
+    told = json.loads((out / "runs/places-standard-s0/attacks/transfer/attack.json").read_text())
+    assert Path(told["recipe"]["settings"]["source"]).resolve() == (out / "runs/places-other-s0").resolve()
+
+
+@pytest.mark.parametrize(
+    ("attack", "says"),
+    [
+        ({"source": "nobody"}, "no defence 'nobody'"),
+        ({"recipe": "pgd-linf"}, "pgd-linf crafts on the model it attacks"),
+        ({"settings": {"source": "runs/x"}}, "Give one of the two"),
+    ],
+)
+def test_a_source_that_cannot_be_is_refused_before_any_work(attack: dict[str, Any], says: str) -> None:
+    from unfooled.benchmarks.plan_file import make_plan
+    from unfooled.errors import UsageError
+
+    with pytest.raises(UsageError, match=says):
+        make_plan(_transfer(**attack))

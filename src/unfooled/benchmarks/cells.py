@@ -8,7 +8,7 @@ trained before the first attack, so that a benchmark which is stopped early can 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,7 +85,8 @@ def _all_cells(plan: Plan, out: Path) -> Iterator[Cell]:
             for cell, model in models:
                 if model.of in (attack.only or ()):
                     predictor = {**model.plan.predictor, **model.plan.attack_predictor, **attack.predictor}
-                    yield _of_model(cell, "attack", attack, predictor)
+                    source = _source(attack, cell, models)
+                    yield _of_model(cell, "attack", attack, predictor, source=source)
         for certificate in plan.certificates:
             for cell, model in models:
                 if model.of in (certificate.only or ()):
@@ -139,8 +140,20 @@ PLANNED = "plan"
 """The result set of what a plan has only one of for each model."""
 
 
+def _source(attack: AttackPlan, victim: Cell, models: list[tuple[Cell, PlannedModel]]) -> Cell | None:
+    """The model on which a transfer attack on ``victim`` crafts its images."""
+    if attack.source is None:
+        return None
+    return next(cell for cell, model in models if (cell.task, model.of) == (victim.task, attack.source))
+
+
 def _of_model(
-    model: Cell, kind: CellKind, part: Part, predictor: Mapping[str, object], attacks: list[str] | None = None
+    model: Cell,
+    kind: CellKind,
+    part: Part,
+    predictor: Mapping[str, object],
+    attacks: list[str] | None = None,
+    source: Cell | None = None,
 ) -> Cell:
     what = getattr(part, "name", None)
     folder, file = _PLACES[kind]
@@ -148,7 +161,12 @@ def _of_model(
     conditions = {key: value for key, value in asdict(part).items() if key not in ("only", "predictor")}
     if not conditions.get("inputs"):
         conditions.pop("inputs", None)  # the test texts
+    conditions.pop("source", None)
     conditions |= {"predictor": dict(predictor), "trained": model.key}
+    if source is not None and isinstance(part, AttackPlan):
+        # Not the folder: a benchmark may be moved.
+        conditions["source"] = {"model": source.defence, "key": source.key}
+        part = replace(part, settings={**part.settings, "source": str(source.run)})
     if attacks is not None:
         conditions["attacks"] = attacks
     # Hidden states are computed anew when the plan asks for others; each answer has its own result set.
@@ -166,6 +184,10 @@ def _of_model(
         what=what,
         part=part,
         predictor=dict(predictor),
-        needs=(model.name, *(f"{model.name}/attacks/{name}" for name in attacks or [])),
+        needs=(
+            model.name,
+            *([source.name] if source else []),
+            *(f"{model.name}/attacks/{name}" for name in attacks or []),
+        ),
         grid=model.grid,
     )

@@ -70,6 +70,9 @@ class AttackPlan:
     limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
     predictor: dict[str, Any] = setting(dict, "Changes of the model's predictor for this attack")
     tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")
+    source: str | None = setting(
+        None, "Model of the plan, of the same task and seed, on which a transfer attack crafts its images"
+    )
 
     def __post_init__(self) -> None:
         _fill(self, name=self.recipe)

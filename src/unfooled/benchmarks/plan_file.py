@@ -119,6 +119,7 @@ def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
         if attack.inputs.get("data") == "":
             continue  # the file is a variable of the plan, and nobody named one
         _check_attack(attack, where)
+        _check_source(attack, defences, where)
         attacks.append(_for(attack, defences, where))
     certificates = [
         _certificate(one, f"{source}: certificates[{number}]", defences)
@@ -189,6 +190,22 @@ def _check_attack(attack: AttackPlan, where: str) -> None:
         build(Limits, attack.limits, owner="limits")
         build(Inputs, attack.inputs, owner="inputs")
         build(Tools, attack.tools, owner="tools")
+
+
+def _check_source(attack: AttackPlan, defences: Sequence[DefencePlan], where: str) -> None:
+    """A transfer attack may name one model of the plan as its source."""
+    from unfooled.attacks import any_recipe
+
+    if attack.source is None:
+        return
+    where = f"{where}: source"
+    if not hasattr(any_recipe(attack.recipe), "source"):
+        raise UsageError(f"{where}: {attack.recipe} crafts on the model it attacks. Take source out.")
+    if attack.settings.get("source") is not None:
+        raise UsageError(f"{where}: settings names another source. Give one of the two.")
+    _known(attack.source, where, [one.name for one in defences])
+    if next(one for one in defences if one.name == attack.source).grid:
+        raise UsageError(f"{where}: {attack.source} has a grid, so it is several models. Name another.")
 
 
 def _certificate(part: CertificatePlan, where: str, defences: Sequence[DefencePlan]) -> CertificatePlan:
