@@ -256,3 +256,26 @@ def _text_model() -> tuple[Any, Any]:
 
     model = tiny_classifier("bert")
     return model.module, model.tokenizer
+
+
+@pytest.mark.full
+def test_training_goes_on_from_the_weights_of_a_run(runs: dict[str, Path], tmp_path: Path) -> None:
+    still = {**TRAIN, "epochs": 1.0, "lr": 1e-12}  # the weights hardly move
+    images, labels = digits()
+    before = uf.load(runs["standard"])
+    after = uf.train(tmp_path / "on", **{**still, "encoder": str(runs["standard"])})
+    right = [
+        [one.label == clf.labels[y] for one, y in zip(clf.predict(images), labels, strict=True)]
+        for clf in (before, after)
+    ]
+    assert np.mean(right[0]) > 0.8 and np.mean(right[1]) > 0.8
+    new = uf.train(tmp_path / "new", **still)
+    assert np.mean([one.label == new.labels[y] for one, y in zip(new.predict(images), labels, strict=True)]) < 0.5
+
+
+@pytest.mark.full
+def test_training_on_from_a_run_of_other_images_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+    other = {**TRAIN, "task": "background(digits, size=12, places=2)", "encoder": str(runs["standard"])}
+    with pytest.raises(UsageError, match=r"1 × 8 × 8, 10 classes; this data has images of 1 × 12 × 12"):
+        uf.train(tmp_path / "run", **other)
+    assert not (tmp_path / "run").exists()

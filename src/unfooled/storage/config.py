@@ -52,7 +52,7 @@ class TrainConfig:
     encoder: str | None = setting(
         None,
         "Asset name, folder or hub id of a Hugging Face encoder (default minilm); for images an architecture "
-        "(default small-cnn)",
+        "(default small-cnn) or a run to train on",
     )
     layers: int | None = setting(
         None, "Number of encoder blocks to keep, from the first", at_least=1, at_most=1000
