@@ -22,6 +22,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from unfooled.errors import UsageError
 from unfooled.files import JsonObject
 from unfooled.hub.batches import tokens_per_batch
+from unfooled.hub.memory import keep_freed_memory
 from unfooled.hub.pretrained import position_limit
 from unfooled.models import architecture as arch
 from unfooled.models.black_box import BlackBox
@@ -73,6 +74,8 @@ class TextModel(Model):
         self.architecture = arch.describe(model)
         self._takes_type_ids = getattr(model.config, "type_vocab_size", 0) > 1
         self._weights = WeightsDigest(model)
+        if self.device.type == "cpu":
+            keep_freed_memory()
 
     @property
     def device(self) -> torch.device:
