@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -264,13 +265,23 @@ def test_training_goes_on_from_the_weights_of_a_run(runs: dict[str, Path], tmp_p
     images, labels = digits()
     before = uf.load(runs["standard"])
     after = uf.train(tmp_path / "on", **{**still, "encoder": str(runs["standard"])})
-    right = [
-        [one.label == clf.labels[y] for one, y in zip(clf.predict(images), labels, strict=True)]
-        for clf in (before, after)
-    ]
-    assert np.mean(right[0]) > 0.8 and np.mean(right[1]) > 0.8
     new = uf.train(tmp_path / "new", **still)
-    assert np.mean([one.label == new.labels[y] for one, y in zip(new.predict(images), labels, strict=True)]) < 0.5
+    old, on, fresh = (
+        np.mean([one.label == clf.labels[y] for one, y in zip(clf.predict(images), labels, strict=True)])
+        for clf in (before, after, new)
+    )
+    assert old > 0.8 and on > 0.8 and fresh < 0.5
+
+
+@pytest.mark.full
+def test_a_folder_called_like_an_architecture_is_not_taken_for_it(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(runs["standard"], tmp_path / "small-cnn")
+    monkeypatch.chdir(tmp_path)
+    still = {**TRAIN, "epochs": 1.0, "lr": 1e-12, "encoder": "small-cnn"}
+    assert uf.train("run", **still).metrics["test"]["accuracy"] < 0.5  # new weights
+    assert uf.train("other", **{**still, "encoder": "./small-cnn"}).metrics["test"]["accuracy"] > 0.8
 
 
 @pytest.mark.full

@@ -382,6 +382,15 @@ def test_worst_counts_a_minimal_attack_only_within_its_ball() -> None:
     assert attacked("worst", given, 3 * TRUE["l2"]).status == "success"
 
 
+@pytest.mark.parametrize("share", [0.02, 0.08, 0.15])
+def test_worst_forgets_lucky_answers_outside_its_ball(share: float) -> None:
+    """The walk begins far away, where a noisy victim errs now and then."""
+    given = {"norm": "l2", "attacks": ["boundary"]}
+    victim = victim_of(NOISY)
+    outcome = attacked("worst", given, share * TRUE["l2"], victim)
+    assert outcome.status == "failed", outcome.message
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [

@@ -87,6 +87,7 @@ def test_transfer_attacks_are_crafted_on_the_named_model_of_the_plan(tmp_path: P
         ({"source": "nobody"}, "no defence 'nobody'"),
         ({"recipe": "pgd-linf"}, "pgd-linf crafts on the model it attacks"),
         ({"settings": {"source": "runs/x"}}, "Give one of the two"),
+        ({"source": None}, "transfer needs a model of the plan to craft on"),
     ],
 )
 def test_a_source_that_cannot_be_is_refused_before_any_work(attack: dict[str, Any], says: str) -> None:
@@ -95,3 +96,24 @@ def test_a_source_that_cannot_be_is_refused_before_any_work(attack: dict[str, An
 
     with pytest.raises(UsageError, match=says):
         make_plan(_transfer(**attack))
+
+
+def test_a_source_is_not_attacked_by_what_is_crafted_on_it() -> None:
+    from unfooled.benchmarks.plan_file import make_plan
+
+    (attack,) = make_plan(_transfer(**{"for": None})).attacks
+    assert attack.only == ("standard",)
+
+
+@pytest.mark.parametrize(
+    ("attack", "says"),
+    [({"sizes": [2.0]}, "at most 1"), ({"limits": {"max_changed": 0.1}}, "texts")],
+)
+def test_attacks_on_images_are_checked_before_training(
+    tmp_path: Path, attack: dict[str, Any], says: str
+) -> None:
+    from unfooled.errors import UsageError
+
+    with pytest.raises(UsageError, match=says):
+        benchmark(_transfer(**attack), tmp_path / "out", scale=0.001)
+    assert not (tmp_path / "out" / "runs").exists()

@@ -79,6 +79,16 @@ def test_seeds_are_one_curve_with_their_range_and_published_points(make_run: Mak
     assert str(drawing(chart)).count("m-4 -4l8 8") == 2
 
 
+def test_published_points_stand_beside_a_single_seed_by_the_bound_of_the_curve(make_run: MakeRun) -> None:
+    data = seeds(make_run)
+    other = [{**figure, "bound": "pixeldp"} if "radius" in figure else figure for figure in FIGURES]
+    for figures, points in ((FIGURES, [0.0, 0.2]), (other, [0.0])):
+        published = {"source": "a paper", "figures": figures}
+        one = replace(data, models=data.models[:1], benchmarks=(Benchmark("b", "b", (), published),))
+        (chart,) = charts(one)
+        assert [series.points[0][0] for series in chart.series if series.alone] == points
+
+
 def test_published_accuracies_stand_beside_the_mean_over_seeds(make_run: MakeRun) -> None:
     table = tables(seeds(make_run))["published-certified"]
     clean, certified = (cells(table, row) for row in range(2))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan
 from unfooled.errors import UserError
+from unfooled.settings import build
 
 if TYPE_CHECKING:
     from unfooled.models import Model
@@ -90,12 +91,17 @@ def _try(cell: Cell, classifier: Classifier) -> None:
     opened = with_predictor(classifier, cell.predictor)
     if isinstance(cell.part, AttackPlan):
         from unfooled.api.jobs.text_attack import check_meaning_decides
-        from unfooled.attacks import any_recipe
+        from unfooled.attacks import Limits, any_recipe
         from unfooled.attacks.registry import for_images, for_questions, for_texts
+        from unfooled.attacks.tools import Tools
 
         recipe = any_recipe(cell.part.recipe, cell.part.settings)
         if opened.model.kind == "image":
-            for_images(recipe)
+            from unfooled.api.jobs.image_attack import check_image_attack
+
+            limits = build(Limits, cell.part.limits, owner="limits")
+            tools = build(Tools, cell.part.tools, owner="tools")
+            check_image_attack(for_images(recipe), cell.part.sizes, limits, tools)
         elif opened.model.kind == "question":
             for_questions(recipe)
         else:

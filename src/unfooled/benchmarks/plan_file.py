@@ -120,6 +120,8 @@ def make_plan(values: Mapping[str, Any], *, source: str = "the plan") -> Plan:
             continue  # the file is a variable of the plan, and nobody named one
         _check_attack(attack, where)
         _check_source(attack, defences, where)
+        if attack.source is not None and attack.only is None:
+            attack = replace(attack, only=tuple(d.name for d in defences if d.name != attack.source))
         attacks.append(_for(attack, defences, where))
     certificates = [
         _certificate(one, f"{source}: certificates[{number}]", defences)
@@ -196,10 +198,13 @@ def _check_source(attack: AttackPlan, defences: Sequence[DefencePlan], where: st
     """A transfer attack may name one model of the plan as its source."""
     from unfooled.attacks import any_recipe
 
+    recipe = any_recipe(attack.recipe, attack.settings)
     if attack.source is None:
+        if getattr(recipe, "source", "") is None and "source" in getattr(recipe, "needs", ()):
+            raise UsageError(f"{where}: {attack.recipe} needs a model of the plan to craft on: source: NAME.")
         return
     where = f"{where}: source"
-    if not hasattr(any_recipe(attack.recipe), "source"):
+    if not hasattr(recipe, "source"):
         raise UsageError(f"{where}: {attack.recipe} crafts on the model it attacks. Take source out.")
     if attack.settings.get("source") is not None:
         raise UsageError(f"{where}: settings names another source. Give one of the two.")

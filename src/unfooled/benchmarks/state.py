@@ -23,7 +23,11 @@ FORMAT = 1
 STATE = "benchmark.json"
 STATUSES = ("done", "failed", "running", "pending")
 _SHOWN = 5
-_SAID = {"encoder.key": "the model it starts from", "trained": "the training of its model"}
+_SAID = {
+    "encoder.key": "the model it starts from",
+    "source.key": "the model its images are crafted on",
+    "trained": "the training of its model",
+}
 _KEPT = ("message", "seconds", "started", "traceback", "afresh")
 
 

@@ -52,7 +52,9 @@ def _single(data: Evidence, found: Found) -> list[Series]:
         if rows:
             points = [(row["radius"], row["value"]) for row in rows]
             band = [(row["interval"][0], row["interval"][1]) for row in rows]
-            series.append(Series(one.of(model.name), points, slots(data)[model.name], band))
+            slot = slots(data)[model.name]
+            series.append(Series(one.of(model.name), points, slot, band))
+            series += _crosses(data, model, one, slot)
     return series
 
 
@@ -70,23 +72,28 @@ def _over_seeds(data: Evidence, found: Found) -> list[Series]:
         band = [(min(values), max(values)) for values in together] if len(each) > 1 else []
         told = f" ({len(each)} seeds)" if len(each) > 1 else ""
         series.append(Series(first.of(model.defence or model.name) + told, points, slot, band))
-        for figure in _published(data, model, first):
-            at, share = float(figure.get("radius") or 0.0), figure.get("certified", figure.get("sacc"))
-            series.append(
-                Series(f"published: {figure['model']}", [(at, float(share or 0) / 100)], slot, alone=True)
-            )
+        series += _crosses(data, model, first, slot)
     return series
 
 
+def _crosses(data: Evidence, model: ModelEvidence, found: Certified, slot: int) -> Iterable[Series]:
+    for figure in _published(data, model, found):
+        at, share = float(figure.get("radius") or 0.0), figure.get("certified", figure.get("sacc"))
+        yield Series(f"published: {figure['model']}", [(at, float(share or 0) / 100)], slot, alone=True)
+
+
 def _published(data: Evidence, model: ModelEvidence, found: Certified) -> Iterable[JsonMapping]:
-    """Accuracies of a paper for this model: certified ones, and those without changes, at radius 0."""
+    """Accuracies of a paper for this model: certified ones by the bound of the curve, and those without
+    changes, at radius 0."""
+    bound = next(iter(found.about.get("bounds", ())), None)
     for one in data.benchmarks:
         for figure in (one.published or {}).get("figures", ()):
             if (figure["task"], figure.get("defence")) != (model.task, model.defence):
                 continue
             clean = figure.get("sacc") is not None and not figure.get("attack")
-            own = figure.get("certificate") == Path(found.folder).name
-            if clean if figure.get("certificate") is None else own and figure.get("certified") is not None:
+            own = figure.get("certificate") == Path(found.folder).name and figure.get("certified") is not None
+            alike = own and figure.get("bound") in (None, bound)
+            if clean if figure.get("certificate") is None else alike:
                 yield figure
 
 

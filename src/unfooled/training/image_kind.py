@@ -16,6 +16,7 @@ from unfooled.files import TRAIN_AGAIN, read_json
 from unfooled.hub.devices import device_and_bf16
 from unfooled.models import ImageModel, Model, new_image_model, open_image_model, own_image_model
 from unfooled.models.image import OpenFile
+from unfooled.models.images import ARCHITECTURES
 from unfooled.records.shapes.run_shapes import MarkerShape
 from unfooled.storage.config import TrainConfig
 from unfooled.training.data_kind import DataKind
@@ -32,7 +33,7 @@ def _opened(config: TrainConfig, splits: ImageTaskData, network: nn.Module | Non
     make = partial(new_image_model, encoder)
     if network is not None:
         make = partial(own_image_model, network)
-    elif (Path(encoder) / "unfooled.json").is_file():
+    elif encoder.partition(":")[0] not in ARCHITECTURES and (Path(encoder) / "unfooled.json").is_file():
         make = partial(_of_run, Path(encoder))
     return make(
         splits.shape,

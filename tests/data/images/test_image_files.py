@@ -232,6 +232,16 @@ def test_npz_file_is_read_and_what_is_wrong_is_named(tmp_path: Path) -> None:
         read_npz(tmp_path / "c.npz")
 
 
+def test_npz_file_that_unpacks_to_too_much_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, images=np.zeros((10, 64, 64, 3), np.uint8), labels=np.zeros(10, int))
+    monkeypatch.setattr("unfooled.data.images.pixel_arrays.LARGEST", 100_000)
+    with pytest.raises(DataError, match=r"bomb\.npz unpacks to .*Give the images in a folder"):
+        read_npz(path)
+
+
 def test_missing_pillow_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(UserError, match=r"PIL reads images.*pip install 'unfooled\[images\]'"):

@@ -107,14 +107,12 @@ def prepare_images(
     """The attack of ``recipe``, at each of its sizes, on the images that ``inputs`` names."""
     victim = image_victim(target)
     classifier = victim.classifier
-    _check_choices(choices, classifier)
-    sizes = _sizes(recipe, choices.sizes)
+    if classifier.model.precision != "float32":
+        raise UsageError("Attacks on images run in float32: leave out --precision.")
+    sizes = check_image_attack(recipe, choices.sizes, choices.limits, choices.tools)
     source = _source(recipe, victim, choices)
-    needs = services_of(recipe)
-    if "gradients" in needs:
+    if "gradients" in services_of(recipe):
         victim.check_gradients()
-    if "carlini" in needs:
-        load_foolbox()
     items, refused, named, check = _items(classifier, target, choices.limit, inputs)
     # One search for the nearest success tells about all sizes up to its own.
     searched = [max(sizes)] if recipe.minimal else sizes
@@ -130,7 +128,7 @@ def prepare_images(
     }
     if source is not None:
         conditions["source"] = dict(source.identity)
-    if "carlini" in needs:
+    if "carlini" in services_of(recipe):
         conditions["foolbox"] = load_foolbox().__version__
     job = _job(_Examples(classifier, items, searched), refused, fingerprint(conditions))
     curve = sizes if choices.sizes or not recipe.minimal else _points(sizes[0])
@@ -172,16 +170,21 @@ def prepare_images(
     )
 
 
-def _check_choices(choices: AttackChoices, classifier: Classifier) -> None:
-    """Refuse what is about words, and precision that depends on the batch."""
-    check_limits(choices.limits, OF_QUESTIONS, "questions")
+def check_image_attack(
+    recipe: ImageRecipe, sizes: Sequence[float], limits: Limits, tools: Tools
+) -> list[float]:
+    """The sizes of an attack in rising order; whatever can be known to fail without the victim is refused."""
+    check_limits(limits, OF_QUESTIONS, "questions")
     of_words = {field.name for field in fields(Limits)}.difference(OF_IMAGES)
-    check_limits(choices.limits, of_words, "texts")
+    check_limits(limits, of_words, "texts")
     for field in fields(Tools):
-        if getattr(choices.tools, field.name) != field.default:
+        if getattr(tools, field.name) != field.default:
             raise UsageError(f"--{field.name.replace('_', '-')} is for attacks on texts. Leave it out.")
-    if classifier.model.precision != "float32":
-        raise UsageError("Attacks on images run in float32: leave out --precision.")
+    if hasattr(recipe, "check_ready"):
+        recipe.check_ready()
+    if "carlini" in services_of(recipe):
+        load_foolbox()
+    return _sizes(recipe, sizes)
 
 
 def _sizes(recipe: ImageRecipe, given: Sequence[float]) -> list[float]:
@@ -205,8 +208,6 @@ def _points(largest: float) -> list[float]:
 
 def _source(recipe: Any, victim: ImageVictim, choices: AttackChoices) -> Target | None:
     """The run that a transfer attack crafts images on."""
-    if hasattr(recipe, "check_ready"):
-        recipe.check_ready()
     if "source" not in services_of(recipe):
         return None
     source = open_target(recipe.source, device=choices.device)
@@ -215,10 +216,16 @@ def _source(recipe: Any, victim: ImageVictim, choices: AttackChoices) -> Target 
             f"source={recipe.source} reads texts. Name a run that reads images of the same size."
         )
     own, other = victim.model.shape, source.victim.model.shape
-    if own != other or source.victim.labels != victim.labels:
+    labels, others = victim.labels, source.victim.labels
+    if own != other or len(others) != len(labels):
         raise UsageError(
-            f"source={recipe.source} reads images of {_size(other)} and has {len(source.victim.labels)} "
-            f"classes; the victim reads {_size(own)} and has {len(victim.labels)}. Both must be alike."
+            f"source={recipe.source} reads images of {_size(other)} and has {len(others)} classes; the "
+            f"victim reads {_size(own)} and has {len(labels)}. Both must be alike."
+        )
+    if others != labels:
+        raise UsageError(
+            f"source={recipe.source} has the labels {', '.join(others)}; those of the victim are "
+            f"{', '.join(labels)}. Both must be alike, in the same order."
         )
     source.victim.check_gradients()
     return source

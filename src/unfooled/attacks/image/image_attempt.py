@@ -56,6 +56,8 @@ class ImageAttempt(Budget):
     limit_hit: LimitHit = ""
     search_over: bool = False
     tried: bool = False
+    within: Ball | None = None
+    """Where an image must lie to be remembered as ``lucky``; None: anywhere."""
     lucky: ImageArray | None = None
     """An image that fooled a randomised victim once, but not in most of several answers."""
     found_by: str = ""
@@ -109,7 +111,8 @@ class ImageAttempt(Budget):
         again = yield from self._answered([image] * (VOTES - 1))
         if 2 * (1 + sum(self.goal.reached(one) for one in again)) > VOTES:
             return answer, True
-        self.lucky = image if self.lucky is None else self.lucky
+        if self.lucky is None and (self.within is None or self.within.holds(self.image, image)):
+            self.lucky = image
         return answer, False
 
     def fresh(self, image: ImageArray, count: int) -> Steps[list[Answer]]:

@@ -48,6 +48,8 @@ def _attack(attempt: ImageAttempt, recipe: ImageRecipe) -> Steps[Outcome]:
             return _outcome(attempt, "refused", ball, message=wrong)
         if first.abstained or not ACCURACY.right(first.label, example.label):
             return _outcome(attempt, "skipped", ball)
+        # A member of `worst` may look far outside; what fools there by luck is no result.
+        attempt.within = None if recipe.minimal else ball
         attempt.goal = make_goal(recipe.goal, truth=example.label, original=first.label)
         try:
             found = yield from recipe.search(attempt)

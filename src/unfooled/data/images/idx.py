@@ -18,7 +18,7 @@ from unfooled.data.images.image_rows import ImageRows, ImageSplits, rows_of
 from unfooled.errors import DataError
 
 _BYTES = 8  # the code of unsigned bytes in an IDX header
-_LARGEST = 4 << 30
+LARGEST = 4 << 30
 """Bytes of one file, unpacked."""
 _CHUNK = 1 << 20
 _SPLITS = {"train": "train", "test": "t10k"}
@@ -100,9 +100,9 @@ def _array(stream: IO[bytes], path: Path, dimensions: int) -> NDArray[np.uint8]:
         )
     shape = [int.from_bytes(header[at : at + 4], "big") for at in range(4, len(header), 4)]
     size = math.prod(shape)
-    if size > _LARGEST:
+    if size > LARGEST:
         sizes = " × ".join(f"{n:,}" for n in shape)
-        raise DataError(f"{path} says that it holds {sizes} bytes, more than {_LARGEST >> 30} GB.")
+        raise DataError(f"{path} says that it holds {sizes} bytes, more than {LARGEST >> 30} GB.")
     body = bytearray()
     while len(body) <= size and (chunk := stream.read(min(_CHUNK, size + 1 - len(body)))):
         body += chunk  # in pieces: a header that lies costs no memory

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unfooled.data.images.idx import LARGEST
 from unfooled.data.images.image_rows import ImageRows, ImageSplits, Pixels, rows_of
 from unfooled.errors import DataError
 
@@ -58,10 +60,19 @@ def as_labels(array: Any, count: int, what: str) -> NDArray[np.int64]:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file by name; pickled objects are refused."""
+    """The arrays of an ``.npz`` file by name; pickled objects and what is too large are refused."""
     try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > LARGEST:
+            raise DataError(
+                f"{path} unpacks to {size >> 30} GB, more than {LARGEST >> 30} GB. Give the images in a "
+                "folder, one subfolder per class."
+            )
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
+    except DataError:
+        raise
     except Exception as error:  # NumPy, zipfile and zlib have errors of their own for a damaged file
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{path} cannot be read as .npz ({reason}).") from error
