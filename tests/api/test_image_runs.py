@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 import unfooled as uf
@@ -53,6 +54,8 @@ from unfooled.training.trainer import SessionTrainer
 
 own = SessionTrainer.training_step
 def training_step(self, *args, **kwargs):
+    if self.state.global_step == 2:
+        self._began -= 20
     if self.state.global_step == 7:
         os.kill(os.getpid(), signal.SIGKILL)
     return own(self, *args, **kwargs)
@@ -219,9 +222,13 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
     assert process.wait(120) == -signal.SIGKILL
     assert [path.name for path in (tmp_path / "killed/checkpoints").iterdir()].count("checkpoint-6") == 1
     assert not (tmp_path / "killed/unfooled.json").exists()
+    session = tmp_path / "killed/checkpoints/checkpoint-6/session.pt"
+    before = torch.load(session, weights_only=True)["epoch"]["seconds"]
     again = uf.train(tmp_path / "killed", **given)
     assert again.metrics["train"]["resumed"]
-    uf.train(tmp_path / "whole", **given)
+    whole = uf.train(tmp_path / "whole", **given)
+    assert before >= 20, "the killed process began 20 seconds earlier"
+    assert before < again.metrics["train"]["seconds"] and whole.metrics["train"]["seconds"] < before
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
     assert weights[0] == weights[1]
 

@@ -19,7 +19,7 @@ from toy_defence import Toy
 from unfooled.defences import DEFENCES, FreeLB, Pass, Session, Step, TrainingData, make_defence
 from unfooled.errors import UsageError
 from unfooled.hub.schedules import make_schedule
-from unfooled.models import Batch, TensorModel, TextModel
+from unfooled.models import Batch, TensorModel, TextModel, new_image_model
 from unfooled.models.ascent import SameDraws
 from unfooled.training.trainer import SessionTrainer
 
@@ -95,6 +95,23 @@ def test_each_ascent_raises_the_loss_of_every_example(
         for start in list(starts)
     ]
     assert (losses[1] > losses[0]).all() and (losses[2] > losses[1]).all()
+
+
+def test_pixels_stay_between_0_and_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = new_image_model("small-cnn:width=4", (1, 8, 8), 3)
+    pixels = torch.rand(4, 1, 8, 8).round()  # black or white: every second step would leave
+    batch = model.batch(model.read(pixels), [0, 1, 2, 0])
+    seen: list[Tensor] = []
+    forward = type(model).forward
+
+    def watched(self: Any, batch: Any, *, start: Tensor | None = None, **more: Any) -> Any:
+        seen.extend([] if start is None else [start.detach().clone()])
+        return forward(self, batch, start=start, **more)
+
+    monkeypatch.setattr(type(model), "forward", watched)
+    session(model, steps=3, step_size=1.0, init=1.0).backward(batch, FULL)
+    assert len(seen) == 3 and not torch.equal(seen[0], pixels) and not torch.equal(seen[1], seen[2])
+    assert all(one.min() >= 0 and one.max() <= 1 for one in seen)
 
 
 def test_padding_is_never_perturbed_special_tokens_are(

@@ -245,7 +245,7 @@ def test_single_point_is_said_and_not_drawn(make_run: MakeRun) -> None:
 
 
 def test_resumed_training_time_is_marked(make_run: MakeRun) -> None:
-    assert "resumed, last part only" in page(make_run(train={"resumed": True})).text
+    assert "resumed, lost steps not counted" in page(make_run(train={"resumed": True})).text
 
 
 def test_same_results_give_the_same_page(make_run: MakeRun) -> None:

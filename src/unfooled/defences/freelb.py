@@ -26,7 +26,7 @@ from torch import Tensor
 from unfooled.defences.parts.scale import fitted
 from unfooled.defences.session import Session, Step, Training
 from unfooled.models import Model
-from unfooled.models.ascent import Ascent, SameDraws, from_cube
+from unfooled.models.ascent import Ascent, SameDraws, bounded, from_cube
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 
@@ -84,13 +84,14 @@ class FreeLBSession(Session[FreeLB]):
         assert own.step_size is not None and own.init is not None
         ascent = Ascent(own.step_size, radius=own.radius)
         size = 0.0 if own.radius == 0 else own.init  # nothing is drawn: plain fine-tuning, to the bit
-        delta = ascent.within(from_cube(self.model.start(batch).detach(), batch, size))
+        start, bounds = self.model.start(batch).detach(), self.model.bounds
+        delta = bounded(start, ascent.within(from_cube(start, batch, size)), bounds)
         dropout, losses = SameDraws(self.model.device), []
         for left in reversed(range(own.steps)):
             point = _Point(self, batch, step, delta.requires_grad_(left > 0), dropout)
             losses.append(step.accumulate(point.loss))
             if left:
-                delta = ascent.climbed(delta.detach(), point.gradient, batch)
+                delta = bounded(start, ascent.climbed(delta.detach(), point.gradient, batch), bounds)
         return torch.stack(losses).sum()
 
 

@@ -155,14 +155,13 @@ def fit(
     if arguments.process_index:
         set_seed(config.seed + arguments.process_index)  # processes must not draw the same noise
     last = last_checkpoint(folder / "checkpoints", processes=arguments.world_size, tell=bar.warn)
-    started = time.perf_counter()
     try:
         with writing_below(folder):
             result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
     finally:
         bar.close()
     trainer.accelerator.wait_for_everyone()  # the best checkpoint is read by all before it may be removed
-    seconds = time.perf_counter() - started
+    seconds = trainer.seconds
     before = sum(one.seconds for one in made.values())
     measured = _evaluate(kind, classifier, dev, config.seed)
     warnings = (hurried, kind.collapsed(measured), *session.warnings())

@@ -15,6 +15,7 @@ again from the weights that it began with, in the same order, and all random gen
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -91,6 +92,12 @@ class SessionTrainer(Trainer):
         """By name, the sum and the number of what sessions noted since the last log."""
         self._resumed: dict[str, Any] | None = None
         """What the checkpoint that training goes on from says about the epoch and the losses."""
+        self._earlier, self._began = 0.0, time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time of this training, with its earlier parts up to the checkpoints that were gone on from."""
+        return self._earlier + time.perf_counter() - self._began
 
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: object = None
@@ -275,12 +282,14 @@ class SessionTrainer(Trainer):
             "before": self._before if self._within_epoch() else self.state.global_step,
             "drawn_from": self._order.drawn_from,
             "losses": {name: getattr(self, name, 0) for name in _LOSSES},
+            "seconds": self.seconds,
         }
         torch.save({"session": self._session.state_dict(), "epoch": within}, folder / SESSION)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: object = None) -> None:
         folder = Path(resume_from_checkpoint)
         self._resumed = self._read_session(folder)["epoch"]
+        self._earlier = float(self._resumed.get("seconds", 0.0))
         before = self._resumed["before"]
         if before < self._resumed["step"]:
             # The session makes the data of the epoch from the weights that it began with: now they are there.

@@ -61,7 +61,7 @@ class Run:
     train_seconds: float
     train_examples: int
     resumed: bool
-    """Training was interrupted: ``train_seconds`` is its last part only."""
+    """Training was interrupted: ``train_seconds`` leaves out the steps that were lost."""
     versions: dict[str, str]
     metric: str = "accuracy"
     """What ``accuracy`` is: the name of the task's metric."""

@@ -56,7 +56,7 @@ def _row(run: Run, fewest: float) -> list[TableCell]:
         tables.seconds(
             run.train_seconds,
             f"{run.train_examples:,} {things([run.reads])}"
-            + ("; resumed, last part only" if run.resumed else ""),
+            + ("; resumed, lost steps not counted" if run.resumed else ""),
         ),
     ]
 
