@@ -7,8 +7,8 @@ kept; the deployed predictor is asked once the mean itself has turned, so that a
 A word that the victim hides gets no gradient: the attack moves to words that stay visible. Candidates and
 constraints are those of our ``textfooler`` (GloVe fitted to WordNet, least similarity 0.80 with minilm for
 0.84), so that both attacks face the same allowed texts. Weaker against votes over changed texts (``safer``,
-``random-mask``, ``random-delete``): there the gradient is that of the base classifier at the text as it stands, and
-the mean is the deployed vote.
+``random-mask``, ``random-delete``): there the gradient is that of the base classifier at the text as it
+stands, and the mean is the deployed vote.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Answers come from the predictor that is deployed, with the noise of each query's own key. The white-box side
 averages over the predictor's own randomness: its noise, and for a masking predictor the masks it would draw
-(expectation over transformation, Athalye et al. 2018; Chen et al. 2020 §6.2). A vote over changed texts (SAFER,
-random masking, random deletion) is not averaged: its gradient is that of the base classifier at the text as it
-stands, and its soft scores are the shares of the deployed vote.
+(expectation over transformation, Athalye et al. 2018; Chen et al. 2020 §6.2). A vote over changed texts
+(SAFER, random masking, random deletion) is not averaged: its gradient is that of the base classifier at the
+text as it stands, and its soft scores are the shares of the deployed vote.
 """
 
 from __future__ import annotations
