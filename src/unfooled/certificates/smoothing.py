@@ -321,16 +321,18 @@ def _of_noise(classifier: Classifier, threat: str) -> tuple[Any, list[str]]:
                 "each-word or linf, or restore the full noise: --predictor-set threat=l2."
             )
         return predictor, []
+    image = classifier.model.kind == "image"
+    other = "stability" if image else "stability, certified-rsmi"
     remedy = (
-        "Train with --defence noise-augment (or stability, certified-rsmi), or try this run with --predictor "
+        f"Train with --defence noise-augment (or {other}), or try this run with --predictor "
         "vote --predictor-set sigma=0.1 --predictor-set 'noise_layers=[embeddings]' "
         "--predictor-set masking=none" + (" --predictor-set kind=laplace." if threat == "l1" else ".")
     )
     name = predictor.describe()["name"]
     if not isinstance(predictor, Randomised) or predictor.sigma == 0:
         raise UsageError(
-            f"The predictor '{name}' adds no noise to the embeddings, so there is nothing to certify "
-            f"against --threat {threat}. {remedy}"
+            f"The predictor '{name}' adds no noise to the {'pixels' if image else 'embeddings'}, so there is "
+            f"nothing to certify against --threat {threat}. {remedy}"
         )
     if "embeddings" not in predictor.noise_layers:
         blocks = ", ".join(map(str, predictor.noise_layers))

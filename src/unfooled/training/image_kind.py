@@ -56,7 +56,9 @@ def _of_run(
     """The network of a run and its weights; one that was made for other images or classes is refused."""
     saved = read_json(folder / "unfooled.json", MarkerShape, remedy=TRAIN_AGAIN)
     if "images" not in saved:
-        raise UsageError(f"--encoder {folder} reads texts. Name a run of images, or an architecture.")
+        raise UsageError(
+            f"--encoder {folder} does not read images. Name a run that does, or an architecture."
+        )
     own = saved["images"]
     if list(own["shape"]) != list(shape) or len(saved["labels"]) != classes:
         raise UsageError(
