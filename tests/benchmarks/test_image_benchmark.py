@@ -56,6 +56,14 @@ def test_published_certified_accuracy_stands_below_ours_at_the_same_radius(tmp_p
     assert "l2 ≥ 0.01 by renyi" in shown
 
 
+def test_a_source_without_figures_is_no_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from unfooled.cli.show.benchmark_show import show_result
+
+    plan = {**PLAN, "certificates": [], "published": {"source": "a paper", "figures": []}}
+    show_result(benchmark(plan, tmp_path / "out", scale=0.001))
+    assert "stn" in capsys.readouterr().out
+
+
 def _transfer(**attack: Any) -> dict[str, Any]:
     """A plan whose transfer attack on one model is crafted on another."""
     return {

@@ -14,7 +14,7 @@ from unfooled.statistics.spread import spread
 
 def beside(data: Evidence, published: JsonMapping) -> Table | None:
     """One row per published accuracy that is not about an attack; None if there is none."""
-    figures = [one for one in published["figures"] if not one.get("attack")]
+    figures = [one for one in published.get("figures", ()) if not one.get("attack")]
     if not figures:
         return None
     source = str(published["source"])

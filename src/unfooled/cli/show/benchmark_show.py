@@ -99,7 +99,7 @@ def show_result(result: JsonMapping) -> None:
         out.print("Over seeds: mean ± standard deviation (n − 1).", style="dim")
     published = result["published"]
     if published and any(
-        figure["task"] == row["task"] for figure in published["figures"] for row in result["rows"]
+        figure["task"] == row["task"] for figure in published.get("figures", ()) for row in result["rows"]
     ):
         note = f"; {published['note']}" if published.get("note") else ""
         out.print(f"Published, not ours: {published['source']}{note}", markup=False, soft_wrap=True)

@@ -137,7 +137,7 @@ def _published(
     result: JsonMapping, task: str, recipes: set[str | None], defences: set[str]
 ) -> Iterator[Line]:
     """The paper's figures for this task and attack (None: without one), in our unit."""
-    for figure in (result["published"] or {"figures": ()})["figures"]:
+    for figure in (result["published"] or {}).get("figures", ()):
         if figure.get("certificate") is not None:
             continue  # stands beside the certificates
         if figure["task"] == task and figure.get("attack") in recipes and figure.get("defence") in defences:

@@ -41,7 +41,7 @@ def content(data: Evidence) -> Content:
     published = [
         _beside(data, one.published)
         for one in data.benchmarks
-        if one.published and any(figure.get("attack") for figure in one.published["figures"])
+        if one.published and any(figure.get("attack") for figure in one.published.get("figures", ()))
     ]
     if not found and not published:
         return None
