@@ -77,7 +77,16 @@ def test_an_attack_is_read_back_and_two_workers_find_the_same(
     assert "F1 under attack" in repr(report)
     if recipe == "addsent":
         uf.attack(question_run, recipe=recipe, **HOW, out=tmp_path / "b", workers=2)
-        assert records(tmp_path / "a") == records(tmp_path / "b")
+        assert rounded(records(tmp_path / "a")) == rounded(records(tmp_path / "b"))
+
+
+def rounded(value: Any) -> Any:
+    """Scores to four places: their last bits depend on the batch that a worker happens to ask."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return round(value, 4) if isinstance(value, float) else value
 
 
 @pytest.mark.full
