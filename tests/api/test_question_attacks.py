@@ -81,7 +81,7 @@ def test_an_attack_is_read_back_and_two_workers_find_the_same(
 
 
 def rounded(value: Any) -> Any:
-    """Scores to four places: their last bits depend on the batch that a worker happens to ask."""
+    """Scores to four places: the last bits of a score may depend on the batch that a worker asks."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
