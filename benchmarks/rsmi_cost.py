@@ -50,6 +50,7 @@ def main() -> None:
     )
     parser.add_argument("--agreement", type=int, default=1000, help="texts to compare the second stages on")
     parser.add_argument("--precision", default="auto", help="float32, bf16, or auto")
+    parser.add_argument("--masking", help="gradient, random or none (default: as the run answers)")
     parser.add_argument("--steps", type=int, default=30, help="training steps of each kind; 0 for none")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -58,6 +59,8 @@ def main() -> None:
     classifier = uf.load(run, precision=options.precision)
     if not isinstance(classifier.predictor, TwoStep):
         sys.exit(f"{options.run} is not an RSMI run.")
+    if options.masking:
+        classifier.predictor = dataclasses.replace(classifier.predictor, masking=options.masking)
     splits = data.load(options.task)
     text = classifier.model
     every = text.encode(list(splits.test["text"]))

@@ -245,7 +245,7 @@ def test_commands_show_export_and_report(runs: dict[str, Path], tmp_path: Path) 
     assert all(name in several.stdout.decode() for name in names)
     uf.report(run, out=tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "Accuracy against the size of the attack, ℓ∞" in page and "change, enlarged" in page
+    assert "Accuracy against the size of the attack, ℓ∞" in page and "difference × " in page
 
 
 @pytest.mark.full

@@ -11,6 +11,7 @@ from unfooled.attacks import Asked, Victim, WhiteBoxVictim
 from unfooled.attacks.victims.ours import ClassifierVictim
 from unfooled.predictors import Classifier
 from unfooled.predictors.plain import Plain
+from unfooled.predictors.smoothing import RandomWordDelete, RandomWordMask
 from unfooled.predictors.two_step import TwoStep
 from unfooled.predictors.vote import Vote
 
@@ -19,6 +20,8 @@ PREDICTORS = {
     "plain": Plain(),
     "two-step": TwoStep(sigma=0.4, noise_layers=(0,), masked_tokens=2, candidates=4, second_votes=8),
     "vote": Vote(sigma=0.4, noise_layers=("embeddings",), masking="random", masked_tokens=1),
+    "random-mask": RandomWordMask(kept=0.5),
+    "random-delete": RandomWordDelete(rates=(0.5,)),
 }
 TEXT = "the story is very long and the ending was not good"
 

@@ -289,10 +289,10 @@ def test_failing_cell_stops_no_other_and_is_tried_again(
     plan["attacks"].append({"recipe": "swap", "name": "again", "limit": 4, "tools": {"validity": False}})
     honest = attack_verb.attack
 
-    def failing(run: Path, *inputs: Any, **options: Any) -> Any:
-        if run.name == STANDARD:
+    def failing(target: Any, *inputs: Any, **options: Any) -> Any:
+        if target.run.name == STANDARD:
             raise RuntimeError("out of memory")
-        return honest(run, *inputs, **options)
+        return honest(target, *inputs, **options)
 
     monkeypatch.setattr(attack_verb, "attack", failing)
     result = benchmark(plan, own)
@@ -359,6 +359,7 @@ def test_failed_training_holds_back_what_needs_it_and_may_be_changed(
         (lambda p: p["defences"][1]["settings"].update(sigma=0.3), r"s0 \(settings.sigma: None → 0.3\)"),
         (lambda p: p["train"].update(epochs=2), r"epochs: 1.0 → 2.0"),
         (lambda p: p["attacks"][0].update(predictor={"votes": 3}), "predictor.votes: None → 3"),
+        (lambda p: p["attacks"][0].update(precision="bf16"), "precision: None → bf16"),
         (lambda p: p["certificates"][0].update(alpha=0.01), "alpha: 0.001 → 0.01"),
         (lambda p: p["defences"][1].pop("attack_predictor"), "predictor.output: mean-logit → None"),
     ],
@@ -409,6 +410,19 @@ def test_new_cells_are_added_and_those_left_out_are_remembered(
     assert record(own, f"{RSMI}/certificates/words")["status"] == "done"
 
 
+def test_search_runs_in_the_precision_of_the_plan(plan: dict[str, Any], own: Path) -> None:
+    same = copy.deepcopy(plan)
+    same["attacks"][0]["precision"] = "float32"  # the default is no other attack
+    fast = {"recipe": "swap", "name": "fast", "limit": 2, "for": ["rsmi"], "precision": "bf16"}
+    same["attacks"] = [*same["attacks"], fast]
+    same["representations"] = None
+    benchmark(same, own)
+    kept = own / "runs" / RSMI / "attacks"
+    rough = {name: read(kept / name / "attack.json")["victim"]["bf16"] for name in ("swap", "fast")}
+    assert rough == {"swap": False, "fast": True}
+    assert "--precision bf16" in record(own, f"{RSMI}/attacks/fast")["command"]
+
+
 def test_runs_survive_the_loss_of_the_state_and_others_are_not_taken_for_them(
     plan: dict[str, Any], own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,6 +451,7 @@ def test_run_that_was_deleted_is_made_again(
         (lambda p: p["defences"][1]["settings"].update(noise_layers=[7]), "reviews-rsmi-s0: .*7"),
         (lambda p: p["defences"][1]["attack_predictor"].update(outptu="x"), "swap: .*Did you mean 'output'"),
         (lambda p: p["attacks"][0].update(predictor={"outptu": 1}), "swap: .*outptu"),
+        (lambda p: p["attacks"][0].update(precision="int8"), "precision must be auto, float32 or bf16"),
         (lambda p: p["certificates"][0].update(threat="l2"), "certificates/l2: .*after blocks"),
         (lambda p: p["tasks"][0].update(data="missing.csv"), r"reviews-standard-s0: .*missing\.csv"),
         (lambda p: p["tasks"][0].update(text_column="txt"), "reviews-standard-s0: .*txt"),

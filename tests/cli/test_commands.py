@@ -77,7 +77,7 @@ def test_predict_reads_standard_input_with_nul_and_broken_utf8(run: Path) -> Non
 
 def test_predict_shows_masked_words_votes_and_file_input(run: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("this plot is gorgeous\n")
-    result = unfooled("predict", run, "--file", tmp_path / "texts.txt")
+    result = unfooled("predict", run, "--file", tmp_path / "texts.txt", "--set", "masking=gradient")
     shown = result.stdout.decode()
     assert result.returncode == 0
     assert "votes" in shown

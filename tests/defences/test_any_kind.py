@@ -85,5 +85,5 @@ def test_sizes_on_tensors_must_be_given_in_their_units() -> None:
     for name, sizes in ANY_KIND.items():
         for size in sizes:
             others = {key: value for key, value in sizes.items() if key != size}
-            with pytest.raises(UsageError, match=f"{size} has a default for texts only"):
+            with pytest.raises(UsageError, match=f"{size} has a default for texts and images only"):
                 make_defence(name, others).resolved(network())

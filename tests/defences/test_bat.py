@@ -290,6 +290,13 @@ def test_the_weight_of_the_terms_rises_from_nothing(classifier: TextModel, table
         assert late[1].item() == late[0].item()
 
 
+@pytest.mark.parametrize("name", ["bat-triplet", "bat-triplet+infobert"])
+def test_epochs_of_rising_weight_are_not_kept(name: str, classifier: TextModel, table: str) -> None:
+    own = {"table": table, "warmup": 0.7}
+    settings = own if "+" not in name else {f"bat-triplet.{key}": value for key, value in own.items()}
+    assert begin(make_defence(name, settings).resolved(classifier), classifier).whole_from == 0.7
+
+
 def test_the_hinge_stops_at_the_margin(classifier: TextModel, table: str) -> None:
     own = {"table": table, "margin": 0.0}
     batch = batch_of(classifier, ["a long life", "an old life"])

@@ -58,6 +58,8 @@ def test_an_encoder_without_a_mask_token_is_refused_unless_nothing_is_masked() -
     classifier = TextModel(tiny_model("t5", tokenizer), tokenizer)
     with pytest.raises(UsageError, match=r"masked_tokens: the tokenizer .* has no mask token"):
         make_defence("rsmi").resolved(classifier)
+    with pytest.raises(UsageError, match="has no mask token"):  # training masks whatever answers do
+        make_defence("rsmi", {"masking": "none"}).resolved(classifier)
     assert make_defence("rsmi", {"masked_tokens": 0}).resolved(classifier).masked_tokens == 0
 
 
@@ -113,6 +115,9 @@ def test_short_texts_mask_one_word_and_take_the_noise_late() -> None:
     resolved = make_defence("rsmi").resolved(tiny_classifier("roberta", max_length=32, num_hidden_layers=5))
     assert isinstance(resolved, Rsmi)
     assert (resolved.masked_tokens, resolved.noise_layers, resolved.warmup) == (1, (3, 4), 0.5)
+    assert resolved.masking == "none", "in answers"
+    asked = make_defence("rsmi", {"masked_tokens": 2}).resolved(tiny_classifier("bert", max_length=32))
+    assert isinstance(asked, Rsmi) and asked.masking == "gradient"
 
 
 def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextModel) -> None:
@@ -125,6 +130,8 @@ def test_given_settings_win_over_defaults_and_reach_the_predictor(bert: TextMode
         "first_votes": 7,
         "second_votes": 9,
         "second_stage": "sequential",
+        "second_error": 0.1,
+        "masking": "none",
         "alpha": 0.9,
         "output": "vote",
     }

@@ -137,6 +137,7 @@ EVERY: list[Chart] = [
         [
             Series("a", [(0, 0.9), (1, 0.4)], 1, [(0.8, 1.0), (0.3, 0.5)]),
             Series("b", [(0, 0.7), (1, 0.1)], 2),
+            Series("b again", [(0, 0.6), (1, 0.1)], 2, hollow=True),
         ],
         over="radius",
         x=Axis("radius (words)"),

@@ -20,7 +20,9 @@ from unfooled.api.read_evidence import read_report_data
 from unfooled.errors import UserError
 from unfooled.records.evidence import Benchmark, Evidence
 from unfooled.records.image_change import ImageChange, packed
+from unfooled.records.outcome import Outcome
 from unfooled.records.picture import Picture
+from unfooled.records.summaries.image_summary import image_attack_summary
 from unfooled.reports.charts import Lines
 from unfooled.reports.drawings import drawing
 from unfooled.reports.page import filled_sections
@@ -150,6 +152,146 @@ def test_attacked_images_stand_beside_their_originals_with_the_difference(make_r
     html = html_of(run)
     assert html.count('src="data:image/png;base64,') == 3
     assert "difference × 5" in html and "moved by 0.1" in html and "positive became negative" in html
+
+
+SIZES = (0.1, 0.2, 0.3)
+BEFORE = np.full((1, 8, 8), 0.5, np.float32)
+
+
+def attacked(
+    run: Path, fooled: int, *, name: str = "cw-l2", lucky: int = 0, randomised: bool = False, **settings: Any
+) -> None:
+    """An attack that fools, of ten images, this many at the smallest size, one more at each larger one; of
+    these, ``lucky`` successes at the smallest size do not hold on fresh noise."""
+    found = []
+    for row in range(10):
+        nearest = next((size for place, size in enumerate(SIZES) if row < fooled + place), None)
+        change = ImageChange("l2", SIZES[-1], nearest)
+        more: dict[str, Any] = {"image": change}
+        if nearest is not None:
+            pixels = {"original": packed(BEFORE), "adversarial": packed(BEFORE + nearest)}
+            more["image"] = replace(change, **pixels)
+            if randomised:
+                more |= {"fresh_successes": 3 if row < lucky else 20, "fresh_total": 20}
+        found.append(outcome(row, f"image {row}", "failed" if nearest is None else "success", **more))
+    made = [Outcome.from_dict(json.loads(json.dumps(one))) for one in found]
+    summary = image_attack_summary(made, norm="l2", sizes=SIZES, minimal=True, randomised=randomised)
+    folder = write_attack(run / "attacks" / name, found, recipe=name, reads="image", summary=summary)
+    saved = json.loads((folder / "attack.json").read_text())
+    saved["recipe"]["settings"] = settings
+    (folder / "attack.json").write_text(json.dumps(saved))
+
+
+def seeded(make_run: MakeRun, name: str, seed: int, **marker: Any) -> Path:
+    run = make_run(name, marker=IMAGES | marker)
+    (run / "config.yaml").write_text(yaml.safe_dump({**yaml.safe_load(CONFIG), **marker, "seed": seed}))
+    return run
+
+
+def size_charts(*runs: Path) -> list[Lines]:
+    found = [one for one in filled_sections(read_report_data(runs)) if one["anchor"] == "sizes"]
+    return [chart for one in found for chart in one["content"]["charts"]]
+
+
+def values(chart: Lines) -> dict[str, list[float]]:
+    return {one.name: [round(value, 4) for _, value in one.points] for one in chart.series}
+
+
+def test_an_attacked_image_is_on_the_page_once(make_run: MakeRun) -> None:
+    run = make_run("victim", marker=IMAGES)
+    attacked(run, 1)
+    shown = [one["anchor"] for one in filled_sections(read_report_data([run]))]
+    assert "sizes" in shown and "attacked" in shown
+    html = html_of(run)
+    assert html.count('src="data:image/png;base64,') == 3 * 3  # three fooled images, three panels each
+    for row in range(3):
+        assert html.count(f'alt="attacked of row {row},') == 1
+    assert html.count("victim, cw-l2</h3>") == 1 and "moved by 0.2 (ℓ2)" in html
+
+
+def test_attacked_images_that_hold_on_fresh_noise_are_shown_first(make_run: MakeRun) -> None:
+    run = make_run("victim", marker=IMAGES)
+    attacked(run, 4, lucky=3, randomised=True)
+    content = next(
+        one["content"] for one in filled_sections(read_report_data([run])) if one["anchor"] == "attacked"
+    )
+    ((_, pictures),) = content["groups"]
+    assert [one.name.split(",")[0] for one in pictures] == ["row 3", "row 4", "row 5", "row 0"]
+    assert ["not confirmed" in one.name for one in pictures] == [False, False, False, True]
+
+
+def test_seeds_under_one_attack_are_one_line_with_their_range(make_run: MakeRun) -> None:
+    runs = [seeded(make_run, f"s{seed}", seed) for seed in range(3)]
+    for seed, run in enumerate(runs):
+        attacked(run, 1 + 2 * seed, steps=5, source=f"runs/pgd-s{seed}")
+    (chart,) = size_charts(*runs)
+    (line,) = chart.series
+    assert line.name == "ars (3 seeds)"
+    assert line.points == [(0.0, 1.0), (0.1, pytest.approx(0.7)), (0.2, pytest.approx(0.6)), (0.3, 0.5)]
+    assert line.band[1] == pytest.approx((0.5, 0.9)) and line.band[3] == pytest.approx((0.3, 0.7))
+    assert "lowest to the highest" in chart.note and "95 %" not in chart.note
+    tooltip = spec(chart)["layer"][-1]["encoding"]["tooltip"]
+    assert "seeds from" in [one["title"] for one in tooltip]
+    (alone,) = size_charts(runs[0])
+    assert [one.name for one in alone.series] == ["s0"] and "95 % intervals" in alone.note
+    low, high = alone.series[0].band[1]
+    assert low < 0.9 < high
+
+
+def test_only_seeds_of_the_same_model_task_and_attack_are_joined(make_run: MakeRun) -> None:
+    runs = []
+    for task in ("mnist", "digits"):
+        named = {"task": {"name": task, "kind": "image"}}
+        for seed in range(2):
+            runs.append(seeded(make_run, f"{task}-s{seed}", seed, **named))
+            attacked(runs[-1], 1 + seed, steps=5)
+            attacked(runs[-1], 5 + seed, name="boundary")
+    charts = size_charts(*runs)
+    assert [chart.title.rpartition(", ")[2] for chart in charts] == ["mnist", "digits"]
+    for chart in charts:
+        assert values(chart) == {
+            "ars, boundary (2 seeds)": [1.0, 0.45, 0.35, 0.25],
+            "ars, cw-l2 (2 seeds)": [1.0, 0.85, 0.75, 0.65],
+        }
+    # Another setting of the attack is another attack, and another setting of the defence another model.
+    other = seeded(make_run, "other-steps", 7)
+    attacked(other, 9, steps=50)
+    further = [seeded(make_run, f"other-{seed}", seed, epochs=2.0) for seed in range(2)]
+    plain = [seeded(make_run, f"same-{seed}", seed) for seed in range(2)]
+    for run in (*further, *plain):
+        attacked(run, 1, steps=5)
+    (chart,) = size_charts(other, *further, *plain)
+    assert list(values(chart)) == [
+        "ars, like other-steps",
+        "ars, like other-0 (2 seeds)",
+        "ars, like same-0 (2 seeds)",
+    ]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_victims_that_draw_noise_have_both_rates_and_others_one(make_run: MakeRun, number: int) -> None:
+    noisy = [seeded(make_run, f"noisy-s{seed}", seed) for seed in range(number)]
+    fixed = seeded(make_run, "fixed", 0, defence={"name": "pgd", "settings": {}})
+    for run in noisy:
+        attacked(run, 3, lucky=2, randomised=True)
+    attacked(fixed, 6)
+    (chart,) = size_charts(*noisy, fixed)
+    who, end, other = ("noisy-s0", "", "fixed") if number == 1 else ("ars", " (3 seeds)", "pgd")
+    assert values(chart) == {
+        f"{who}, as attacked{end}": [1.0, 0.7, 0.6, 0.5],
+        f"{who}, re-verified{end}": [1.0, 0.9, 0.8, 0.7],
+        other: [1.0, 0.4, 0.3, 0.2],
+    }
+    as_attacked, verified, sure = chart.series
+    assert as_attacked.slot == verified.slot != sure.slot
+    assert [one.hollow for one in chart.series] == [True, False, False]
+    html = html_of(*noisy, fixed)
+    assert "a success counts only if most fresh predictions confirm it" in html
+    assert html.count("line solid hollow") == 4 + 1  # the points of the line, and the legend
+    open_circles = [one for one in spec(chart)["layer"] if one["mark"].get("point") == {"filled": False}]
+    assert [one["transform"] for one in open_circles] == [[{"filter": "datum.hollow"}]]
+    (plain,) = size_charts(fixed)
+    assert list(values(plain)) == ["fixed"] and "Open circles" not in plain.note
 
 
 @pytest.mark.parametrize("channels", [1, 3])

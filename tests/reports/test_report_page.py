@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -241,7 +242,18 @@ def test_model_that_learnt_nothing_is_called_so(make_run: MakeRun) -> None:
 def test_single_point_is_said_and_not_drawn(make_run: MakeRun) -> None:
     checked = page(make_run(history=[{"eval_accuracy": 0.8284, "epoch": 1.0}]))
     assert "plain 82.8 % at epoch 1." in checked.text.replace("\N{NO-BREAK SPACE}", " ")
+
     assert not checked.all("figure")
+
+
+def test_the_epoch_that_is_named_is_the_one_that_was_kept(make_run: MakeRun) -> None:
+    scores = {1.0: 0.9, 2.0: 0.8}
+    run = make_run(history=[{"eval_accuracy": one, "epoch": epoch} for epoch, one in scores.items()])
+    file = run / "metrics.json"
+    metrics = json.loads(file.read_text(encoding="utf-8"))
+    metrics["train"]["kept_epoch"] = 2.0
+    file.write_text(json.dumps(metrics), encoding="utf-8")
+    assert "plain 80.0 % at epoch 2." in page(run).text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_resumed_training_time_is_marked(make_run: MakeRun) -> None:

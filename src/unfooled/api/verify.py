@@ -21,7 +21,7 @@ from unfooled.records.results.verify_report import Check, VerifyReport
 ROUNDING = 1e-3
 """How far a score may be from the stored one: another machine adds in another order."""
 RESULTS = (f"attacks/*/{ATTACK}", f"certificates/*/{CERTIFICATE}", REPEATS, REPRESENTATIONS, EVALUATIONS)
-SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape", "labels")
+SAME = ("weights", "architecture", "tokenizer", "max_length", "stride", "shape", "conversion", "labels")
 """Parts of a model's identity in which a result and the run must agree; its predictor may be another."""
 
 

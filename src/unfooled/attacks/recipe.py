@@ -13,7 +13,8 @@ class Recipe(Protocol):
     """A published attack as a frozen dataclass of settings with one method.
 
     It may say, as ``does``, what an attacker does who uses it («replaces words by near-synonyms»): the report
-    puts that into its sentences.
+    puts that into its sentences. ``version`` (1 if it has none) is raised when the same settings search
+    otherwise: what an older one found is then not gone on from.
     """
 
     name: ClassVar[str]

@@ -95,15 +95,19 @@ class WhiteBoxVictim(Victim, Protocol):
     """Also shows its gradients, word embeddings and soft scores to the attacker."""
 
     def gradients(self, asked: Sequence[tuple[Asked, int]], *, draws: int) -> list[Gradients]:
-        """Gradient of −log of the mean probability of the given class, over ``draws`` noise draws."""
+        """Gradient of −log of the mean probability of the given class, over ``draws`` of the victim's noise,
+        masks or changed texts."""
         ...
 
     def expected(self, asked: Sequence[Asked], *, draws: int) -> list[Answer]:
-        """Mean probabilities over ``draws`` draws of the victim's noise and masks, not its decision."""
+        """Mean probabilities over ``draws`` of its noise, masks or changed texts, not its decision."""
         ...
 
     def embedding(self, words: Sequence[str]) -> np.ndarray:
-        """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
+        """Sum of the word embeddings of each word's tokens, ``(words, width)``.
+
+        Where the victim redraws words, the mean over what may be drawn for the word.
+        """
         ...
 
 

@@ -55,13 +55,15 @@ def _train(cell: Cell, share: Mapping[str, Any], *, afresh: bool) -> None:
 
 def _attack(cell: Cell, how: Mapping[str, Any]) -> None:
     from unfooled.api.attack import attack
+    from unfooled.api.target import open_target
     from unfooled.attacks import Limits, any_recipe
     from unfooled.attacks.tools import Tools
 
     part = cell.part
     assert isinstance(part, AttackPlan)
+    device = cell.config.device
     report = attack(
-        cell.run,
+        open_target(cell.run, predictor=cell.predictor, device=device, precision=part.precision),
         build(Inputs, part.inputs, owner="inputs") if part.inputs else None,
         limit=part.limit,
         recipe=any_recipe(part.recipe, part.settings),
@@ -143,6 +145,7 @@ def command_of(cell: Cell) -> str:
         words = ["attack", run, "--recipe", part.recipe, *_assigned("--set", part.settings), *limit]
         words += ["--sizes", ",".join(f"{size:g}" for size in part.sizes)] if part.sizes else []
         words += [*_options(part.inputs), *_options(part.limits), *_options(part.tools), *seed]
+        words += [] if part.precision == "float32" else ["--precision", part.precision]
         words += [*chosen, *_assigned("--predictor-set", settings), *where]
     elif isinstance(part, CertificatePlan):
         words = ["certify", run, "--threat", part.threat, *limit, "--n0", str(part.n0), "--n", str(part.n)]

@@ -162,6 +162,8 @@ def _of_model(
     if not conditions.get("inputs"):
         conditions.pop("inputs", None)  # the test texts
     conditions.pop("source", None)
+    if conditions.get("precision") == "float32":
+        del conditions["precision"]  # as in plans that were made before it could be chosen
     conditions |= {"predictor": dict(predictor), "trained": model.key}
     if source is not None and isinstance(part, AttackPlan):
         # Not the folder: a benchmark may be moved.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from unfooled.benchmarks.cells import Cell
 from unfooled.benchmarks.plan import AttackPlan, CertificatePlan
-from unfooled.errors import UserError
+from unfooled.errors import UsageError, UserError
 from unfooled.settings import build
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def _try(cell: Cell, classifier: Classifier) -> None:
             limits = build(Limits, cell.part.limits, owner="limits")
             tools = build(Tools, cell.part.tools, owner="tools")
             check_image_attack(for_images(recipe), cell.part.sizes, limits, tools)
+            if cell.part.precision == "bf16":
+                raise UsageError("Attacks on images run in float32: leave out precision.")
         elif opened.model.kind == "question":
             for_questions(recipe)
         else:

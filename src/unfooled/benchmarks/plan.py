@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unfooled.certificates.sampling import Reading, Sampling
+from unfooled.hub.devices import check_precision
 from unfooled.parsing import plain
 from unfooled.settings import key_of, setting
 from unfooled.storage.config import TrainConfig, make_config
@@ -70,11 +71,16 @@ class AttackPlan:
     limits: dict[str, Any] = setting(dict, "Limits of every attack: `query_budget`, `max_changed`, …")
     predictor: dict[str, Any] = setting(dict, "Changes of the model's predictor for this attack")
     tools: dict[str, Any] = setting(dict, "Models that serve the recipes: `similarity`, `masked_lm`, …")
+    precision: str = setting(
+        "float32",
+        "Arithmetic of the search in texts: float32, bf16 or auto. Successes are confirmed in float32",
+    )
     source: str | None = setting(
         None, "Model of the plan, of the same task and seed, on which a transfer attack crafts its images"
     )
 
     def __post_init__(self) -> None:
+        check_precision(self.precision)
         _fill(self, name=self.recipe)
 
 

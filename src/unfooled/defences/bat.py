@@ -151,6 +151,7 @@ class BatSession(Session[Bat]):
 
     def __init__(self, training: Training, defence: Bat) -> None:
         super().__init__(training, defence)
+        self.whole_from = defence.warmup
         self._changing = changing_labels(training.task, defence.obstinate_labels)
         self._read = training.data
         self._antonyms = antonyms_in(training.data, self._changing)

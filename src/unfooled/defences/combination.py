@@ -88,6 +88,7 @@ class CombinedSession(Session[Combination]):
     def __init__(self, training: Training, defence: Combination) -> None:
         super().__init__(training, defence)
         self.parts = parts = {part.name: part.begin(training) for part in defence.parts}
+        self.whole_from = max(part.whole_from for part in parts.values())
         self.modules = {name: nn.ModuleDict(part.modules) for name, part in parts.items() if part.modules}
         several = [name for name, part in parts.items() if part.overrides("backward")]
         _one_leads(defence.name, several)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from unfooled.attacks.image.ball import RADII
 from unfooled.defences.parts.scale import fitted
 from unfooled.defences.session import Session, Step, Training
 from unfooled.models import Model
@@ -33,6 +34,8 @@ from unfooled.settings import setting
 MOST_PASSES = 1000
 SHARE = 0.065
 """η and init by the distance of two random words: 0.1 for the shipped encoder."""
+PIXELS = {"step_size": RADII["l2"] / 2, "init": RADII["l2"] / 10}
+"""The same for images: one ascent goes half as far as the default attack."""
 QUESTION_SHARE = 0.013
 """The same for questions: 0.02; the limit is twice as large."""
 
@@ -64,8 +67,8 @@ class FreeLB:
         share = QUESTION_SHARE if asks else SHARE
         return replace(
             self,
-            step_size=fitted(model, "step_size", self.step_size, share),
-            init=fitted(model, "init", self.init, share),
+            step_size=fitted(model, "step_size", self.step_size, share, PIXELS["step_size"]),
+            init=fitted(model, "init", self.init, share, PIXELS["init"]),
             radius=fitted(model, "radius", self.radius, 2 * share) if asks else self.radius,
         )
 

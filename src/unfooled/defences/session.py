@@ -186,6 +186,10 @@ class Session(Generic[D]):
     """Whether its penalty and terms belong to every pass that another part of a combination makes
     (``backward``: the points of FreeLB), and not to the clean inputs alone."""
 
+    whole_from: float = 0.0
+    """Share of training from which the method has its full weight. An epoch without a step after it is not
+    kept, however well it does on dev, unless it is the last."""
+
     companions: Sequence[Session[Any]] = ()
     """For a session with ``backward``, set by a combination: the parts whose penalty and terms are to be
     added to each of its passes (:meth:`added`)."""

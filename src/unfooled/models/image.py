@@ -29,10 +29,11 @@ from unfooled.models.images.mask import Mask, make_mask
 from unfooled.models.model import Excerpt, Model, Unreadable
 from unfooled.models.noise import Site
 from unfooled.models.tensor import TensorBatch, TensorModel
+from unfooled.records.shapes.run_shapes import Conversion
 
 OpenFile = Callable[..., NDArray[np.uint8]]
-"""Reads the image file at a path, ``(height, width, channels)``; ``channels=3`` makes grey ones colour.
-Raises UserError if it cannot."""
+"""Reads the image file at a path, ``(height, width, channels)``; ``channels`` 1 or 3 converts to grey or
+colour, ``size`` to a square of so many pixels, and None leaves it. Raises UserError if it cannot."""
 
 
 GPU_ROWS = 256
@@ -91,6 +92,7 @@ class ImageModel(TensorModel):
 
     ``described`` says which network it is, as a run folder keeps it. A network of the user's has no such
     description: then its identity includes its code.
+    ``conversion`` is what the task converted its files to: files are read as in training, arrays as they are.
     Some defences train a second network beside the first (:mod:`unfooled.models.images.mask`).
     """
 
@@ -107,9 +109,13 @@ class ImageModel(TensorModel):
         bf16: bool = False,
         batch_size: int | None = None,
         open_file: OpenFile | None = None,
+        conversion: Conversion | None = None,
     ) -> None:
         if len(shape) != 3:
             raise UsageError(f"shape must be (channels, height, width), got {tuple(shape)}.")
+        self.conversion = conversion or Conversion()
+        if not _fits(self.conversion, shape):
+            raise UsageError(f"conversion {self.conversion} does not give images of {_size(shape)}.")
         self.bf16 = False
         module = Networks(network)
         if described is not None:  # a network of ours
@@ -147,8 +153,9 @@ class ImageModel(TensorModel):
         if isinstance(one, str | Path):
             if self.open_file is None:
                 raise UsageError("This model was made without a reader of files: give arrays.")
+            channels = self.conversion.get("channels") or (3 if self.shape[0] == 3 else None)
             try:
-                one = self.open_file(Path(one), channels=3 if self.shape[0] == 3 else None)
+                one = self.open_file(Path(one), channels=channels, size=self.conversion.get("size"))
             except UserError as error:
                 return Unreadable(str(error), str(one))
         if isinstance(one, Unreadable):
@@ -183,7 +190,7 @@ class ImageModel(TensorModel):
         bytes_ = found.dtype == torch.uint8
         shape = (found.shape[2], *found.shape[:2]) if bytes_ else tuple(found.shape)
         if shape != self.shape:
-            return Unreadable(_misfit(shape, self.shape, bytes_=bytes_), shown)
+            return Unreadable(_misfit(shape, self.shape, self.conversion, bytes_=bytes_), shown)
         if not bytes_ and not bool(((found >= 0) & (found <= 1)).all()):
             scaled = float(found.nan_to_num().max()) > 1 and float(found.nan_to_num().max()) <= 255
             advice = ". Divide pixels up to 255 by 255" if scaled else ""
@@ -210,7 +217,7 @@ class ImageModel(TensorModel):
         return "an image has no tokens that could be hidden. Use masking=none"
 
     def identity(self) -> dict[str, object]:
-        """Weights, architecture, size and precision; the code too, if it is a network of the user's."""
+        """Weights, architecture, how images are read, precision; the code too, of a network of the user's."""
         told: JsonObject = {
             "reads": "images",
             "weights": self.weights(),
@@ -219,6 +226,8 @@ class ImageModel(TensorModel):
             "device": self.device.type,
             "precision": self.precision,
         }
+        if self.conversion:
+            told["conversion"] = dict(self.conversion)
         if self.described is None:
             told["code"] = code_digest(self.module) or f"unknown {self._own_token}"
         return told
@@ -311,7 +320,14 @@ def _is_one(images: Any, shape: tuple[int, ...]) -> bool:
     return height > 1 and tuple(getattr(images, "shape", ())) in one
 
 
-def _misfit(shape: tuple[int, ...], wanted: tuple[int, ...], *, bytes_: bool) -> str:
+def _fits(conversion: Conversion, shape: Sequence[int]) -> bool:
+    """Whether converted files have the shape that the model reads."""
+    channels, height, width = shape
+    side = conversion.get("size")
+    return conversion.get("channels", channels) == channels and (side is None or height == width == side)
+
+
+def _misfit(shape: tuple[int, ...], wanted: tuple[int, ...], conversion: Conversion, *, bytes_: bool) -> str:
     """Why an image does not fit the model, and what to do."""
     told = f"the image is {_size(shape)}, and this model reads {_size(wanted)}. "
     turned = (shape[1], shape[2], shape[0]) if bytes_ else (shape[2], shape[0], shape[1])
@@ -320,7 +336,8 @@ def _misfit(shape: tuple[int, ...], wanted: tuple[int, ...], *, bytes_: bool) ->
         return f"{told}{'Bytes' if bytes_ else 'Numbers from 0 to 1'} come as {order}"
     if shape[1:] == wanted[1:]:
         return f"{told}Convert it to {'grey' if wanted[0] == 1 else 'RGB'}"
-    return f"{told}Images are not resized: scale or crop it first, as the training images were"
+    things = "Arrays" if "size" in conversion else "Images"
+    return f"{told}{things} are not resized: scale or crop it first, as the training images were"
 
 
 def _size(shape: Sequence[int]) -> str:

@@ -21,6 +21,7 @@ from unfooled.hub.safetensors_files import COPY_AGAIN, SINGLE, weight_paths
 from unfooled.models.identity import code_digest
 from unfooled.models.image import OWN, ImageModel, OpenFile
 from unfooled.models.images import described, make_architecture
+from unfooled.records.shapes.run_shapes import Conversion
 
 
 def new_image_model(
@@ -31,6 +32,7 @@ def new_image_model(
     device: torch.device | str = "cpu",
     bf16: bool = False,
     open_file: OpenFile | None = None,
+    conversion: Conversion | None = None,
 ) -> ImageModel:
     """A network of this architecture for images of this shape; its weights are drawn from PyTorch's seed."""
     if architecture.startswith(OWN):
@@ -42,7 +44,13 @@ def new_image_model(
     channels, height, width = shape
     network = chosen.network((channels, height, width), classes).to(device)
     return ImageModel(
-        network, shape, described=described(chosen), device=device, bf16=bf16, open_file=open_file
+        network,
+        shape,
+        described=described(chosen),
+        device=device,
+        bf16=bf16,
+        open_file=open_file,
+        conversion=conversion,
     )
 
 
@@ -54,13 +62,21 @@ def own_image_model(
     device: torch.device | str = "cpu",
     bf16: bool = False,
     open_file: OpenFile | None = None,
+    conversion: Conversion | None = None,
 ) -> ImageModel:
     """A network of the user's for images of this shape; one that cannot read them is refused."""
     told = f"a torch.nn.Module from pixels (images, {', '.join(map(str, shape))}) to {classes} scores"
     if not isinstance(network, nn.Module):
         raise UsageError(f"model must be {told}, not {type(network).__name__}.")
     try:
-        model = ImageModel(network.to(device), shape, device=device, bf16=bf16, open_file=open_file)
+        model = ImageModel(
+            network.to(device),
+            shape,
+            device=device,
+            bf16=bf16,
+            open_file=open_file,
+            conversion=conversion,
+        )
     except UsageError:
         raise
     except Exception as error:  # whatever the user's code raises
@@ -83,12 +99,14 @@ def open_image_model(
     bf16: bool = False,
     open_file: OpenFile | None = None,
 ) -> ImageModel:
-    """The model of a run folder; ``saved`` is what ``unfooled.json`` says of it: architecture and shape.
+    """The model of a run folder; ``saved`` is what ``unfooled.json`` says of it: architecture, shape and,
+    if the task had such settings, what files are converted to.
 
     ``network`` is the user's own, for a run that was trained with one; its weights are replaced.
     """
     own = saved["architecture"]
     shape: list[int] = saved["shape"]
+    conversion: Conversion | None = saved.get("conversion")
     if own["name"].startswith(OWN):
         if network is None:
             raise UserError(
@@ -97,14 +115,23 @@ def open_image_model(
                 "model=…), and pass the classifier on. Commands open it once it is registered as an "
                 "architecture (docs/plugins.md)."
             )
-        model = own_image_model(network, shape, classes, bf16=bf16, open_file=open_file)
+        model = own_image_model(
+            network, shape, classes, bf16=bf16, open_file=open_file, conversion=conversion
+        )
     elif network is not None:
         raise UsageError(f"{folder} holds the built-in network {own['name']}: leave out model.")
     else:
         chosen = make_architecture(own["name"], own["settings"])
         channels, height, width = shape
         made = chosen.network((channels, height, width), classes)
-        model = ImageModel(made, shape, described=described(chosen), bf16=bf16, open_file=open_file)
+        model = ImageModel(
+            made,
+            shape,
+            described=described(chosen),
+            bf16=bf16,
+            open_file=open_file,
+            conversion=conversion,
+        )
     if (mask := own.get("mask")) is not None:
         model.attach_mask(mask["name"], mask["settings"])
     (path,) = weight_paths(folder)
@@ -128,4 +155,5 @@ def open_image_model(
 def save_image_model(model: ImageModel, folder: Path) -> JsonMapping:
     """Write the weights; gives what ``unfooled.json`` must say of the model."""
     safetensors.torch.save_model(model.module, str(folder / SINGLE), metadata={"format": "pt"})
-    return {"architecture": model.architecture(), "shape": list(model.shape)}
+    told = {"architecture": model.architecture(), "shape": list(model.shape)}
+    return {**told, "conversion": model.conversion} if model.conversion else told

@@ -1,22 +1,20 @@
-"""Certified accuracy over the radius as curves: one per model, or one per model over its seeds.
-
-Models that differ by the seed only are one line, their mean, with a band from the lowest to
-the highest seed. Each task has a chart of its own. Figures of a paper are single points.
+"""Certified accuracy over the radius as curves: one per model, or one per model over its seeds, as
+``seed_curves`` joins them. Figures of a paper are single points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import fmean
 
 from unfooled.files import JsonMapping
 from unfooled.records.certificate import COUNTED
 from unfooled.records.evidence import Certified, Evidence, ModelEvidence
+from unfooled.reports import seed_curves
 from unfooled.reports.certified import curve, grid, sign, truth_known
 from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import slots
-from unfooled.reports.seeds import families_of
+from unfooled.reports.seed_curves import mean_line, names, per_task
 from unfooled.reports.svg import SLOTS
 
 Found = Sequence[tuple[ModelEvidence, Certified]]
@@ -27,22 +25,13 @@ def curves(data: Evidence, threat: str, found: Found) -> list[Lines]:
     if not any(len(group) > 1 for group in over_seeds(data, found)):
         charts = [_chart(data, threat, found, _single(data, found), "")]
     else:
-        tasks = list(dict.fromkeys(model.task for model, _ in found))
-        charts = []
-        for task in tasks:
-            own = [(model, one) for model, one in found if model.task == task]
-            where = f", {task}" if len(tasks) > 1 else ""
-            charts.append(_chart(data, threat, own, _over_seeds(data, own), where))
+        charts = [_chart(data, threat, own, _over_seeds(data, own), where) for where, own in per_task(found)]
     return [chart for chart in charts if chart]
 
 
 def over_seeds(data: Evidence, found: Found) -> list[list[tuple[ModelEvidence, Certified]]]:
-    """What is measured alike, the seed aside, together."""
-    families = families_of(data)
-    groups: dict[object, list[tuple[ModelEvidence, Certified]]] = {}
-    for model, one in found:
-        groups.setdefault((families[model.name], one.name), []).append((model, one))
-    return list(groups.values())
+    """What is certified alike, the seed aside, together."""
+    return seed_curves.over_seeds(data, found, lambda one: one.name)
 
 
 def _single(data: Evidence, found: Found) -> list[Series]:
@@ -60,19 +49,15 @@ def _single(data: Evidence, found: Found) -> list[Series]:
 
 def _over_seeds(data: Evidence, found: Found) -> list[Series]:
     radii, series = grid([one for _, one in found]), []
-    for number, group in enumerate(over_seeds(data, found)):
-        each = [curve(one, radii) for _, one in group]
-        each = [rows for rows in each if all(row["value"] is not None for row in rows)]
-        if not each:
-            continue
-        model, first = group[0]
-        slot = number % SLOTS + 1
-        together = list(zip(*([row["value"] for row in rows] for rows in each), strict=True))
-        points = [(radius, fmean(values)) for radius, values in zip(radii, together, strict=True)]
-        band = [(min(values), max(values)) for values in together] if len(each) > 1 else []
-        told = f" ({len(each)} seeds)" if len(each) > 1 else ""
-        series.append(Series(first.of(model.defence or model.name) + told, points, slot, band))
-        series += _crosses(data, model, first, slot)
+    groups = over_seeds(data, found)
+    named = names(groups, lambda who, one: one.of(who))
+    for number, (name, group) in enumerate(zip(named, groups, strict=True)):
+        each = [[row["value"] for row in curve(one, radii)] for _, one in group]
+        each = [values for values in each if None not in values]
+        if each:
+            slot = number % SLOTS + 1
+            series.append(mean_line(name, radii, each, slot))
+            series += _crosses(data, *group[0], slot)
     return series
 
 
@@ -108,8 +93,9 @@ def _chart(data: Evidence, threat: str, found: Found, series: Sequence[Series], 
         "some": "Right, where the truth is known, and provably kept at this radius or more.",
         "none": "Provably kept at this radius or more; whether it is right is not known.",
     }[known]
-    if any(len(group) > 1 for group in over_seeds(data, found)):
-        note += " Mean over seeds; the band goes from the lowest to the highest."
+    joined = any(len(group) > 1 for group in over_seeds(data, found))
+    if joined:
+        note += f" {seed_curves.NOTE}"
     if any(one.alone for one in series):
         note += " Crosses are published figures; those at radius 0 are accuracies without changes."
     return Lines(
@@ -121,4 +107,5 @@ def _chart(data: Evidence, threat: str, found: Found, series: Sequence[Series], 
         y=Axis(name.lower(), percent=True, zero=True),
         steps=not counted,
         note=note,
+        band=seed_curves.BAND if joined else "95 %",
     )

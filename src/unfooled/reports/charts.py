@@ -41,6 +41,8 @@ class Series:
     """The interval of each point."""
     alone: bool = False
     """Single points, no line: what somebody else measured."""
+    hollow: bool = False
+    """Open circles: one of two lines of the same colour."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Lines:
     steps: bool = False
     """Each line is level up to its next point, as a share that only changes there."""
     note: str = ""
+    band: str = "95 %"
+    """What the bands are, in a word."""
 
     @property
     def slots(self) -> dict[str, int]:
@@ -90,6 +94,11 @@ class Lines:
     def crosses(self) -> frozenset[str]:
         """The series that are single points, drawn as crosses."""
         return frozenset(one.name for one in self.series if one.alone)
+
+    @property
+    def hollow(self) -> frozenset[str]:
+        """The series whose points are open circles."""
+        return frozenset(one.name for one in self.series if one.hollow)
 
     @property
     def legend(self) -> bool:
@@ -116,6 +125,7 @@ class Values:
     legend = False
     axes = ""
     crosses = frozenset[str]()
+    hollow = frozenset[str]()
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,7 @@ class Scatter:
     named: bool = True
     note: str = ""
     crosses = frozenset[str]()
+    hollow = frozenset[str]()
 
     @property
     def slots(self) -> dict[str, int]:

@@ -92,7 +92,8 @@ def _lines(chart: Lines) -> Markup:
         else:
             path = "M" + "L".join(f"{x} {y}" for x, y in placed)
         parts.append(Markup('<path class="line s{}" d="{}"/>').format(one.slot, path))
-        parts += [_dot(one.slot, x, y, 3) for x, y in (placed if len(placed) <= 12 else placed[-1:])]
+        dot = _circle if one.hollow else _dot
+        parts += [dot(one.slot, x, y, 3) for x, y in (placed if len(placed) <= 12 else placed[-1:])]
     ends = ", ".join(
         f"{one.name} ends at {points[-1][1]:{'.1%' if percent else '.3f'}}" for one, points in lines
     )
@@ -198,6 +199,10 @@ def _around(numbers: Sequence[float], axis: Axis) -> list[float]:
 
 def _dot(slot: int, x: str, y: object, radius: int) -> Markup:
     return Markup('<circle class="dot s{}" cx="{}" cy="{}" r="{}"/>').format(slot, x, y, radius)
+
+
+def _circle(slot: int, x: str, y: object, radius: int) -> Markup:
+    return Markup('<circle class="line solid hollow s{}" cx="{}" cy="{}" r="{}"/>').format(slot, x, y, radius)
 
 
 def _cross(slot: int, x: str, y: str) -> Markup:

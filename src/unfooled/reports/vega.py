@@ -32,6 +32,8 @@ def _lines(chart: Lines) -> VegaSpec:
                 row["low"], row["high"] = one.band[number]
             if one.alone:
                 row["alone"] = True
+            if one.hollow:
+                row["hollow"] = True
             rows.append(row)
     names, across = list(chart.x.names), chart.x.title or chart.over
     if names:
@@ -50,7 +52,7 @@ def _lines(chart: Lines) -> VegaSpec:
     ]
     layers: list[VegaSpec] = []
     if any(one.band for one in chart.series):
-        tooltip += _ends(form)
+        tooltip += _ends(form, chart.band)
         step = {"interpolate": "step-before"} if chart.steps else {}
         layers.append(
             {
@@ -67,8 +69,12 @@ def _lines(chart: Lines) -> VegaSpec:
     shape = {"interpolate": "step-before"} if chart.steps else {"point": True}
     encoding = {"x": x, "y": y, "color": _colour("series"), "tooltip": tooltip, "opacity": _picked(1.0)}
     layers.append({"mark": {"type": "line", **shape}, "encoding": encoding, **_pick("series")})
+    if chart.crosses or chart.hollow:
+        layers[-1]["transform"] = [{"filter": "!datum.alone && !datum.hollow"}]
+    if chart.hollow:
+        dashed = {"type": "line", **shape, "strokeDash": [5, 3], "point": {"filled": False}}
+        layers.append({"transform": [{"filter": "datum.hollow"}], "mark": dashed, "encoding": encoding})
     if chart.crosses:
-        layers[-1]["transform"] = [{"filter": "!datum.alone"}]
         cross = {"type": "point", "shape": "M-1,-1L1,1M1,-1L-1,1", "size": 90, "strokeWidth": 2}
         layers.append({"transform": [{"filter": "datum.alone"}], "mark": cross, "encoding": encoding})
     return _layered(rows, layers, height=230)
@@ -166,8 +172,8 @@ def _told(field: str, title: str, form: str) -> VegaSpec:
     return {"field": field, "type": "quantitative", "title": title, "format": form}
 
 
-def _ends(form: str) -> list[VegaSpec]:
-    return [_told("low", "95 % from", form), _told("high", "to", form)]
+def _ends(form: str, band: str = "95 %") -> list[VegaSpec]:
+    return [_told("low", f"{band} from", form), _told("high", "to", form)]
 
 
 def _whisker(along: VegaSpec, field: str, colour: VegaSpec) -> VegaSpec:

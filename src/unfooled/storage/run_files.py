@@ -74,6 +74,7 @@ def _measured(folder: Path, metrics: MetricsShape) -> Run:
         confusion=tuple(tuple(row) for row in confusion),
         forwards=test["forwards_per_example"],
         train_seconds=training["seconds"],
+        kept_epoch=training.get("kept_epoch"),
         train_examples=training["examples"],
         resumed=training.get("resumed", False),
         versions=metrics["versions"],

@@ -172,6 +172,7 @@ def fit(
             "loss": result.training_loss,
             "examples": len(splits.train),
             "steps": trainer.state.global_step,
+            "kept_epoch": trainer.kept_epoch,
             "resumed": last is not None,
             "processes": arguments.world_size,
             "threads": torch.get_num_threads(),

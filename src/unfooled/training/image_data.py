@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from unfooled.data.images import ImageRows, load_images
 from unfooled.data.task import Task
+from unfooled.records.shapes.run_shapes import Conversion
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class ImageTaskData:
     """Channels, height, width."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     rows: Mapping[str, ImageRows] = field(default_factory=dict, repr=False)
+    conversion: Conversion = field(default_factory=Conversion)
+    """How files are converted: the run reads others in the same way."""
 
     def sizes(self) -> dict[str, int]:
         return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}
@@ -45,4 +48,5 @@ def load_image_data(
         shape=(channels, height, width),
         dropped=found.dropped,
         rows={"train": found.train, "dev": found.dev, "test": found.test},
+        conversion=found.conversion,
     )

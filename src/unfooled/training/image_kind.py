@@ -17,7 +17,7 @@ from unfooled.hub.devices import device_and_bf16
 from unfooled.models import ImageModel, Model, new_image_model, open_image_model, own_image_model
 from unfooled.models.image import OpenFile
 from unfooled.models.images import ARCHITECTURES
-from unfooled.records.shapes.run_shapes import MarkerShape
+from unfooled.records.shapes.run_shapes import Conversion, MarkerShape
 from unfooled.storage.config import TrainConfig
 from unfooled.training.data_kind import DataKind
 from unfooled.training.image_data import ImageTaskData
@@ -41,6 +41,7 @@ def _opened(config: TrainConfig, splits: ImageTaskData, network: nn.Module | Non
         device=device,
         bf16=config.precision == "bf16",
         open_file=read_image,
+        conversion=splits.conversion,
     )
 
 
@@ -52,6 +53,7 @@ def _of_run(
     device: torch.device | str,
     bf16: bool,
     open_file: OpenFile | None,
+    conversion: Conversion,
 ) -> ImageModel:
     """The network of a run and its weights; one that was made for other images or classes is refused."""
     saved = read_json(folder / "unfooled.json", MarkerShape, remedy=TRAIN_AGAIN)
@@ -59,7 +61,7 @@ def _of_run(
         raise UsageError(
             f"--encoder {folder} does not read images. Name a run that does, or an architecture."
         )
-    own = saved["images"]
+    own = {**saved["images"], "conversion": conversion}
     if list(own["shape"]) != list(shape) or len(saved["labels"]) != classes:
         raise UsageError(
             f"--encoder {folder} reads images of {_told(own['shape'])}, {len(saved['labels'])} classes; "

@@ -5,7 +5,8 @@ session's own modules. Every pass that is differentiated is called through it, s
 over processes whatever the method computes. Epochs may differ in length (``Session.on_epoch``): the learning
 rate and ``Step.done`` follow the share of the epoch that is done, not the number of steps. Modules for which
 the session names a learning rate (``Session.own_rates``) are trained with it. The epoch that is
-kept is the one with the best dev score *as deployed*.
+kept is the one with the best dev score *as deployed*, among those that end with the method at its full weight
+(``Session.whole_from``).
 
 Checkpoints are written at the end of epochs, and within one as often as asked. A training that goes on from
 one ends with the same weights, to the byte, as one that was never stopped: the data of the epoch are made
@@ -98,6 +99,12 @@ class SessionTrainer(Trainer):
     def seconds(self) -> float:
         """Time of this training, with its earlier parts up to the checkpoints that were gone on from."""
         return self._earlier + time.perf_counter() - self._began
+
+    @property
+    def kept_epoch(self) -> float | None:
+        """The epoch whose weights are kept at the end; None before any was measured."""
+        step = self.state.best_global_step
+        return next((one["epoch"] for one in self.state.log_history if one["step"] == step), None)
 
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: object = None
@@ -309,6 +316,13 @@ class SessionTrainer(Trainer):
 
     def _load_best_model(self) -> None:
         safetensors.torch.load_model(self._trained, Path(str(self.state.best_model_checkpoint)) / WEIGHTS)
+
+    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
+        done = self._planned(self.state.global_step) / max(1, self._total)
+        whole_from = self._session.whole_from
+        if done < 1 and whole_from and done <= whole_from + 1e-9:
+            return False
+        return super()._determine_best_metric(metrics, trial)
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         training = self._trained.training

@@ -105,6 +105,20 @@ def test_backgrounds_of_a_file_or_folder_are_squashed_and_their_path_is_no_ident
     assert data.test.images.backgrounds.shape == (5, 12, 12, 1)  # type: ignore[union-attr]
 
 
+def test_a_training_background_that_is_also_in_test_is_left_out_and_counted(
+    inner: Path, tmp_path: Path
+) -> None:
+    train, test = (np.stack([picture(20, 30, seed=s + n) for n in range(5)]) for s in (0, 3))
+    np.savez(tmp_path / "own.npz", train=train, test=test)
+    data = load_images(f"background({inner}, size=12, backgrounds={tmp_path / 'own.npz'})")
+    pools = [{image.tobytes() for image in rows.images.backgrounds} for rows in (data.train, data.test)]  # type: ignore[union-attr]
+    assert [len(pool) for pool in pools] == [3, 5] and not pools[0] & pools[1]
+    assert data.dropped["training backgrounds that are also in test"] == 2
+    np.savez(tmp_path / "same.npz", train=train, test=train)
+    with pytest.raises(DataError, match=r"same\.npz: every training background is also in test"):
+        load_images(f"background({inner}, size=12, backgrounds={tmp_path / 'same.npz'})")
+
+
 def test_identity_changes_with_every_setting(inner: Path) -> None:
     settings = ("size=12", "size=13", "size=12, places=4", "size=12, seed=1", "size=12, count=9")
     names = [f"background({inner}, {one}{'' if 'count' in one else ', count=8'})" for one in settings]

@@ -70,7 +70,9 @@ def described(recipe: AnyRecipe) -> JsonObject:
     """A recipe as reports and questions tell it."""
     # What is left open stays out of the key: recipes gain such settings, and old journals still fit.
     settings = {name: value for name, value in asdict(recipe).items() if value is not None}  # type: ignore[call-overload]
-    return {"name": recipe.name, "paper": recipe.paper, "goal": recipe.goal, "settings": settings}
+    version = getattr(recipe, "version", 1)
+    later = {"version": version} if version > 1 else {}
+    return {"name": recipe.name, "paper": recipe.paper, "goal": recipe.goal, "settings": settings, **later}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """The adaptive attack: white box, averaged over the victim's own randomness, on the predictor it deploys.
 
-In each round the gradient of the true class's mean probability over noise draws and masks (expectation over
-transformation: Athalye et al. 2018; Chen et al. 2020 §6.2) ranks every substitution of every word by its
-first-order gain. The most promising are measured by their mean probability over fresh draws and the best is
-kept; the deployed predictor is asked once the mean itself has turned, so that a success is no lucky draw.
+In each round the gradient of the true class's mean probability over noise draws, masks, or the changed texts
+that a vote is over (expectation over transformation: Athalye et al. 2018; Chen et al. 2020 §6.2) ranks every
+substitution of every word by its first-order gain. The most promising are measured by their mean probability
+over fresh draws and the best is kept; the deployed predictor is asked once the mean itself has turned, so
+that a success is no lucky draw.
 A word that the victim hides gets no gradient: the attack moves to words that stay visible. Candidates and
 constraints are those of our ``textfooler`` (GloVe fitted to WordNet, least similarity 0.80 with minilm for
-0.84), so that both attacks face the same allowed texts. Weaker against votes over changed texts (``safer``,
-``random-mask``, ``random-delete``): there the gradient is that of the base classifier at the text as it
-stands, and the mean is the deployed vote.
+0.84), so that both attacks face the same allowed texts. Under ``safer`` a substitution is worth the mean
+embedding of the new word's set against that of the old one's: to first order, as if the gradient were the
+same for every word that may be drawn.
 """
 
 from __future__ import annotations
@@ -48,9 +49,12 @@ class Adaptive(Neighbours, KeepsMeaning):
     does: ClassVar[str] = "knows the model and its defence and replaces words by near-synonyms"
     paper: ClassVar[str] = "Expectation over transformation (Athalye et al. 2018) on word substitutions"
     goal: ClassVar[GoalName] = "fickle"
+    version: ClassVar[int] = 2  # 1 did not average over the texts that a vote is over
     needs: ClassVar[tuple[str, ...]] = ("gradients", "expected", "embedding", "tags", "similarity")
 
-    draws: int = setting(8, "Noise draws a gradient or a mean is taken over", at_least=1, at_most=MOST_VOTES)
+    draws: int = setting(
+        8, "Draws of noise, masks or texts per gradient or mean", at_least=1, at_most=MOST_VOTES
+    )
     tried: int = setting(16, "Substitutions measured at a time", at_least=1, at_most=MOST_VOTES)
     patience: int = setting(2, "Further lots of substitutions when none of the first helps", at_least=0)
 

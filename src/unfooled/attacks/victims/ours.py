@@ -1,10 +1,11 @@
 """A classifier as the victim of attacks: its deployed predictor, its gradients, its soft scores.
 
 Answers come from the predictor that is deployed, with the noise of each query's own key. The white-box side
-averages over the predictor's own randomness: its noise, and for a masking predictor the masks it would draw
-(expectation over transformation, Athalye et al. 2018; Chen et al. 2020 §6.2). A vote over changed texts
-(SAFER, random masking, random deletion) is not averaged: its gradient is that of the base classifier at the
-text as it stands, and its soft scores are the shares of the deployed vote.
+averages over the predictor's own randomness (expectation over transformation, Athalye et al. 2018; Chen et
+al. 2020 §6.2): its noise, the masks that it would draw, or the changed texts that it votes over (SAFER,
+random masking, random deletion). There a word has the gradient of the tokens that come from it, in every
+version that shows it, and the embedding is the mean over what may be drawn for it. Certified masked inference
+is not averaged: its gradient is that of the base classifier, its soft scores are the shares of the vote.
 """
 
 from __future__ import annotations
@@ -87,20 +88,27 @@ class ClassifierVictim(DeployedVictim):
         from unfooled.predictors.ballots import cast
         from unfooled.predictors.randomised import Randomised
 
+        if not asked:
+            return []
         predictor = self.classifier.predictor
-        if not (self.randomised and isinstance(predictor, Randomised)):
+        versions = self._versions(asked, draws)
+        if versions is not None:
+            forwards, logits = draws, _logits(self.model, versions)
+        elif self.randomised and isinstance(predictor, Randomised):
+            encoded = self._encoded(asked)
+            with torch.inference_mode(False):
+                plan, noise = predictor.planned(self.model, encoded, [item.key for item in asked])
+            ballots = [ballot for owner in range(len(encoded)) for ballot in _ballots(plan, owner, draws)]
+            forwards = plan.saliency_forwards + draws
+            logits = np.array(cast(self.model, encoded, ballots, noise))
+        else:
             return self.answers(asked)
-        encoded = self._encoded(asked)
-        with torch.inference_mode(False):
-            plan, noise = predictor.planned(self.model, encoded, [item.key for item in asked])
-        ballots = [ballot for owner in range(len(encoded)) for ballot in _ballots(plan, owner, draws)]
-        logits = np.array(cast(self.model, encoded, ballots, noise))
-        shares = _softmax(logits).reshape(len(encoded), draws, -1).mean(axis=1)
+        shares = _softmax(logits).reshape(len(asked), draws, -1).mean(axis=1)
         return [
             Answer(
                 scores=tuple(round(float(share), DECIMALS) for share in row),
                 label=int(row.argmax()),
-                forwards=plan.saliency_forwards + draws,
+                forwards=forwards,
             )
             for row in shares
         ]
@@ -117,6 +125,9 @@ class ClassifierVictim(DeployedVictim):
         from unfooled.predictors.randomised import Randomised
 
         text, predictor = self.model, self.classifier.predictor
+        versions = self._versions([item for item, _ in asked], draws)
+        if versions is not None:
+            return _version_gradients(text, versions, [label for _, label in asked], draws)
         encoded = self._encoded([item for item, _ in asked])
         plan: Any = None
         noise: object = None
@@ -139,12 +150,40 @@ class ClassifierVictim(DeployedVictim):
             Gradients(gradient, item.offsets, spent) for gradient, item in zip(found, encoded, strict=True)
         ]
 
+    def _versions(self, asked: Sequence[Asked], draws: int) -> list[Encoded] | None:
+        """Changed texts that the predictor would vote over, ``draws`` of each; None if there are none."""
+        from unfooled.predictors.smoothing import ATTACK, SmoothedVote, TextVersions
+
+        predictor = self.classifier.predictor
+        if not isinstance(predictor, SmoothedVote):
+            return None
+        keys = [item.key for item in asked]
+        sampler = predictor.sampler(self.model, self._encoded(asked), seed=keys, purpose=ATTACK)
+        if not isinstance(sampler, TextVersions):
+            return None
+        return sampler.versions([(owner, 0, draws) for owner in range(len(asked))])
+
     def embedding(self, words: Sequence[str]) -> np.ndarray:
-        """Sum of the word embeddings of each word's tokens, ``(words, width)``."""
+        """Sum of the word embeddings of each word's tokens, ``(words, width)``.
+
+        Under a vote over redrawn words: the mean of what may be drawn for the word.
+        """
+        from unfooled.predictors.smoothing import SmoothedVote
+
+        predictor = self.classifier.predictor
+        if not isinstance(predictor, SmoothedVote):
+            return self._own_embedding(words)
+        drawn = [predictor.drawn_for(word) for word in words]
+        number = {word: row for row, word in enumerate(dict.fromkeys(one for own in drawn for one in own))}
+        vectors = self._own_embedding(list(number))
+        return np.array([vectors[[number[word] for word in own]].mean(axis=0) for own in drawn])
+
+    def _own_embedding(self, words: Sequence[str]) -> np.ndarray:
         import torch
 
         text = self.model
-        rows = text.tokenizer(list(words), add_special_tokens=False)["input_ids"]
+        # After a space, as nearly all words of a text stand: byte-level vocabularies write them differently.
+        rows = text.tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]
         table = text.architecture.embeddings
         with torch.inference_mode():
             ids = torch.tensor([token for row in rows for token in row], device=text.device)
@@ -175,7 +214,6 @@ def _gradients(
 ) -> list[np.ndarray]:
     """Gradient of each input's own loss over its ballots, with respect to its unmasked embeddings."""
     import torch
-    from torch.nn import functional as F
 
     from unfooled.models import KeyedNoise
 
@@ -196,11 +234,68 @@ def _gradients(
         forward = text.forward(
             batch.rows(rows), start=embeddings, sampler=sampler, sites=noise.sites if noise else ()
         )
-        log_each = F.log_softmax(forward.logits, dim=-1).view(len(encoded), draws, -1)
-        log_mean = torch.logsumexp(log_each, dim=1)
-        loss = F.nll_loss(log_mean, torch.tensor(labels, device=own.device), reduction="sum")
-        (gradient,) = torch.autograd.grad(loss, own)
+        (gradient,) = torch.autograd.grad(_loss_of_the_mean(forward.logits, labels, draws), own)
     return [gradient[row, : len(item)].cpu().numpy() for row, item in enumerate(encoded)]
+
+
+def _version_gradients(
+    text: Any, versions: Sequence[Encoded], labels: Sequence[int], draws: int
+) -> list[Gradients]:
+    """Gradient of each input's own loss over its versions, at every token of every version."""
+    import torch
+
+    from unfooled.hub.batches import map_by_length, tokens_per_batch
+
+    text.module.eval()
+    of = [versions[first : first + draws] for first in range(0, len(versions), draws)]
+
+    def of_chunk(chunk: list[int]) -> list[Gradients]:
+        rows = [version for owner in chunk for version in of[owner]]
+        with torch.enable_grad():
+            batch = text.batch(rows)
+            own = text.start(batch).detach().requires_grad_(True)
+            logits = text.forward(batch, start=own).logits
+            loss = _loss_of_the_mean(logits, [labels[owner] for owner in chunk], draws)
+            (gradient,) = torch.autograd.grad(loss, own)
+        found = [gradient[row, : len(item)].cpu().numpy() for row, item in enumerate(rows)]
+        return [
+            Gradients(
+                np.concatenate(found[place * draws : (place + 1) * draws]),
+                tuple(span for version in of[owner] for span in version.offsets),
+                draws,
+            )
+            for place, owner in enumerate(chunk)
+        ]
+
+    lengths = [max(map(len, own)) * draws for own in of]
+    return map_by_length(of_chunk, lengths, tokens_per_batch(text.device), text.device)
+
+
+def _loss_of_the_mean(logits: Any, labels: Sequence[int], draws: int) -> Any:
+    """The sum over inputs of −log of the mean probability of their label, up to a constant.
+
+    ``logits``: ``(inputs × draws, classes)``.
+    """
+    import torch
+    from torch.nn import functional as F
+
+    log_each = F.log_softmax(logits, dim=-1).view(len(labels), draws, -1)
+    log_mean = torch.logsumexp(log_each, dim=1)
+    return F.nll_loss(log_mean, torch.tensor(labels, device=logits.device), reduction="sum")
+
+
+def _logits(text: Any, encoded: Sequence[Encoded]) -> np.ndarray:
+    """Logits of each input, ``(inputs, classes)``."""
+    import torch
+
+    from unfooled.hub.batches import map_by_length
+
+    def of_chunk(chunk: list[int]) -> list[np.ndarray]:
+        with torch.inference_mode():
+            logits = text.forward(text.batch([encoded[index] for index in chunk])).logits
+        return list(logits.float().cpu().numpy())
+
+    return np.array(map_by_length(of_chunk, [len(item) for item in encoded], text.batch_size, text.device))
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -58,6 +58,7 @@ def assemble_images(
         test=_in_order(test, TEST_KEY, limit_test),
         source=identity(splits),
         dropped={reason: count for reason, count in dropped.items() if count},
+        conversion=splits.conversion,
     )
 
 

@@ -58,11 +58,19 @@ class Background:
         return self.size, self.size, inner[2]
 
     def pool(self, split: str, channels: int) -> Pixels:
-        """The backgrounds of a split: train's serve dev too."""
+        """The backgrounds of a split: train's serve dev too, without those that are also in test."""
         part = "test" if split == "test" else "train"
         if self.backgrounds == GENERATED:
             return _pool(self, part, channels, 0)
         return _pool(self, part, channels, _changed(Path(self.backgrounds).expanduser(), part))
+
+    def left_out(self, channels: int) -> dict[str, int]:
+        """How many of the user's training backgrounds are also in test, and so not used."""
+        if self.backgrounds == GENERATED:
+            return {}
+        whole = len(_own(Path(self.backgrounds).expanduser(), "train", self.size))
+        missing = whole - len(self.pool("train", channels))
+        return {"training backgrounds that are also in test": missing} if missing else {}
 
     def described(self) -> str:
         """What the draws depend on, apart from the backgrounds themselves."""
@@ -111,7 +119,10 @@ def _pool(settings: Background, part: str, channels: int, changed: int) -> Pixel
         count = settings.count if train else max(1, settings.count // 4)
         found = textures(count, settings.size, seed=int(not train))
     else:
-        found = _own(Path(settings.backgrounds).expanduser(), part, settings.size)
+        place = Path(settings.backgrounds).expanduser()
+        found = _own(place, part, settings.size)
+        if part == "train":
+            found = _not_in(found, _own(place, "test", settings.size), place)
     if channels == 1 and found.shape[3] == 3:
         found = np.rint(found @ _GREY).astype(np.uint8)[..., None]
     elif channels == 3 and found.shape[3] == 1:
@@ -147,6 +158,17 @@ def _own(place: Path, part: str, size: int) -> Pixels:
             f"{place} has no array {part}. Its arrays: {', '.join(arrays)}; train and test are needed."
         )
     return squashed(as_pixels(arrays[part], f"{place}, {part}"), size)
+
+
+def _not_in(train: Pixels, test: Pixels, place: Path) -> Pixels:
+    """The training backgrounds that are not among those of test, which a model must not have seen."""
+    seen = {image.tobytes() for image in test}
+    kept = [number for number, image in enumerate(train) if image.tobytes() not in seen]
+    if not kept:
+        raise DataError(
+            f"{place}: every training background is also in test. Give train and test their own backgrounds."
+        )
+    return train[kept]
 
 
 def squashed(images: Pixels, size: int) -> Pixels:

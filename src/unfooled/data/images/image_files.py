@@ -13,12 +13,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from unfooled.data.images.image_rows import Pixels
 from unfooled.errors import DataError, UserError, needs_extra
+from unfooled.records.shapes.run_shapes import Conversion
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF")
@@ -52,6 +53,16 @@ def decode(content: bytes, name: str, *, channels: int | None = None, size: int 
             plain = plain.resize((size, size), _BILINEAR)
         pixels = np.asarray(plain, dtype=np.uint8)
     return pixels[..., None] if pixels.ndim == 2 else pixels
+
+
+def conversion(size: int | None, channels: Literal[1, 3] | None) -> Conversion:
+    """The settings that were given, as a run keeps them to read other files in the same way."""
+    given: Conversion = {}
+    if size is not None:
+        given["size"] = size
+    if channels is not None:
+        given["channels"] = channels
+    return given
 
 
 def look(path: Path) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from unfooled.data.images.image_files import SUFFIXES, look, read_image
+from unfooled.data.images.image_files import SUFFIXES, conversion, look, read_image
 from unfooled.data.images.image_rows import ImageRows, ImageSplits, Pixels, Places, frozen, key_of
 from unfooled.errors import DataError
 from unfooled.settings import setting
@@ -88,7 +88,14 @@ def read_folder(folder: Path, settings: FolderSettings = FolderSettings()) -> Im
         split: _rows(folder, found, labels, shape, settings, lazy)
         for split, (found, labels) in listed.items()
     }
-    return ImageSplits(folder.name, classes, rows["train"], rows.get("dev"), rows.get("test"))
+    return ImageSplits(
+        folder.name,
+        classes,
+        rows["train"],
+        rows.get("dev"),
+        rows.get("test"),
+        conversion=conversion(settings.size, settings.channels),
+    )
 
 
 def image_paths(folder: Path) -> list[Path]:

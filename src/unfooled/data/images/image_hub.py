@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unfooled.data.hub import download_dataset
-from unfooled.data.images.image_files import decode, read_image
+from unfooled.data.images.image_files import conversion, decode, read_image
 from unfooled.data.images.image_rows import ImageRows, ImageSplits, Pixels, rows_of
 from unfooled.errors import DataError, UsageError
 from unfooled.settings import setting
@@ -61,7 +61,14 @@ def read_hub_images(dataset_id: str, settings: HubImageSettings = HubImageSettin
     shapes = {split.images.shape[1:] for split in rows.values()}
     if len(shapes) > 1:
         raise DataError(f"{dataset_id}: the splits differ in the size of their images. Set size=….")
-    return ImageSplits(dataset_id, names, rows["train"], rows.get("dev"), rows.get("test"))
+    return ImageSplits(
+        dataset_id,
+        names,
+        rows["train"],
+        rows.get("dev"),
+        rows.get("test"),
+        conversion=conversion(settings.size, settings.channels),
+    )
 
 
 def _columns(dataset_id: str, data: Dataset, settings: HubImageSettings) -> tuple[str, str]:

@@ -14,6 +14,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unfooled.records.shapes.run_shapes import Conversion
+
 Pixels: TypeAlias = NDArray[np.uint8]
 Places: TypeAlias = "int | slice | Sequence[int] | NDArray[np.int64]"
 
@@ -79,6 +81,7 @@ class ImageSplits:
     train: ImageRows
     dev: ImageRows | None = None
     test: ImageRows | None = None
+    conversion: Conversion = field(default_factory=Conversion)
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class ImageData:
     """A digest of every image and label of the source, and of the wrappers around it."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Rows left out, by reason."""
+    conversion: Conversion = field(default_factory=Conversion)
+    """The size and the channels that the settings of the task convert every file to, if they name any."""
 
     def sizes(self) -> dict[str, int]:
         return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}

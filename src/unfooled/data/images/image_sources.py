@@ -15,6 +15,7 @@ from typing import Any
 from unfooled.data.images.assemble import assemble_images
 from unfooled.data.images.background import Background
 from unfooled.data.images.idx import is_idx_folder, read_idx_folder
+from unfooled.data.images.image_files import conversion
 from unfooled.data.images.image_folder import FolderSettings, read_folder
 from unfooled.data.images.image_hub import HubImageSettings, read_hub_images
 from unfooled.data.images.image_names import ImageName, parse_image_name
@@ -82,7 +83,11 @@ def _load(name: ImageName, seed: int, limits: dict[str, int | None]) -> ImageDat
         raise UsageError(f"{name.name} needs a task: {name.name}(mnist) or {name.name}(FOLDER).")
     wrapper = build(WRAPPERS[name.name], name.settings, owner=name.name)
     data = _load(_known(name.inner), seed, limits)
-    return wrap(data, wrapper, str(replace(name, inner=parse_image_name(data.name))), seed=seed)
+    wrapped = wrap(data, wrapper, str(replace(name, inner=parse_image_name(data.name))), seed=seed)
+    if wrapped.shape == data.shape:
+        return wrapped
+    # An image as the model sees it has another size than a file of the task inside.
+    return replace(wrapped, conversion=conversion(None, data.conversion.get("channels")))
 
 
 def _name_of(source: str | Path) -> ImageName:

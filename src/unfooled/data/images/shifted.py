@@ -33,6 +33,9 @@ class Crop:
             )
         return inner
 
+    def left_out(self, channels: int) -> dict[str, int]:
+        return {}
+
     def described(self) -> str:
         return f"crop {self.padding} {self.seed}"
 

@@ -29,6 +29,9 @@ class Wrapper(Protocol):
     def described(self) -> str:
         """What its draws depend on, the same on every machine."""
 
+    def left_out(self, channels: int) -> dict[str, int]:
+        """What of its own it does not use, by reason, and how many."""
+
     def around(self, images: Pixels | LazyImages, keys: NDArray[np.uint64], split: str) -> LazyImages:
         """The images of one split, drawn by one key per row."""
 
@@ -90,5 +93,12 @@ def wrap(data: ImageData, wrapper: Wrapper, name: str, *, seed: int) -> ImageDat
 
     train, dev, test = wrapped(data.train, "train"), wrapped(data.dev, "dev"), wrapped(data.test, "test")
     return replace(
-        data, name=name, shape=shape, train=train, dev=dev, test=test, source=f"sha256:{digest.hexdigest()}"
+        data,
+        name=name,
+        shape=shape,
+        train=train,
+        dev=dev,
+        test=test,
+        source=f"sha256:{digest.hexdigest()}",
+        dropped={**data.dropped, **wrapper.left_out(shape[2])},
     )

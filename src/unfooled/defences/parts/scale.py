@@ -77,8 +77,8 @@ def fitted(
         return pixels
     if model.kind not in OF_TEXTS:
         raise UsageError(
-            f"{setting} has a default for texts only, but this model reads a {model.kind}. Give {setting} in "
-            f"the units of its values, for example {setting}=0.25."
+            f"{setting} has a default for texts and images only, and this model reads neither. Give "
+            f"{setting} in the units of its values, for example {setting}=0.25."
         )
     text: Any = model
     table = text.architecture.embeddings.weight

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
+from unfooled.attacks.image.ball import RADII
 from unfooled.defences.parts.scale import fitted
 from unfooled.defences.session import Pass
 from unfooled.models import Model
@@ -20,6 +21,8 @@ from unfooled.settings import setting
 
 AnyVirtual = TypeVar("AnyVirtual", bound="Virtual")
 MOST_ASCENTS = 1000
+PIXELS = {"step_size": RADII["linf"], "init": 0.001}
+"""Of images: the largest coordinate of a step is the size of the default attack; the noise is TRADES's."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Virtual:
 
     def resolved(self: AnyVirtual, model: Model) -> AnyVirtual:
         sizes: dict[str, Any] = {
-            name: fitted(model, name, getattr(self, name), share) for name, share in self.shares.items()
+            name: fitted(model, name, getattr(self, name), share, PIXELS[name])
+            for name, share in self.shares.items()
         }
         return replace(self, **sizes)
 

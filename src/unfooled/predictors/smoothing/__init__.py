@@ -10,6 +10,7 @@ from unfooled.predictors.smoothing.embedding_noise import EmbeddingNoise
 from unfooled.predictors.smoothing.majority import Majority
 from unfooled.predictors.smoothing.masked_pixels import Ars, MaskedPixels, StaticMaskVote
 from unfooled.predictors.smoothing.streams import (
+    ATTACK,
     BLOCK,
     DECIDE,
     DRAWS_VERSION,
@@ -17,6 +18,7 @@ from unfooled.predictors.smoothing.streams import (
     SELECT,
     DrawRequest,
     LabelSampler,
+    TextVersions,
 )
 from unfooled.predictors.smoothing.synonym_substitution import SubstitutionSets, SynonymVote, resampled
 from unfooled.predictors.smoothing.word_deletion import RandomWordDelete
@@ -24,6 +26,7 @@ from unfooled.predictors.smoothing.word_masking import RandomWordMask
 from unfooled.predictors.smoothing.word_tokens import WordAssembler, WordTokens
 
 __all__ = [
+    "ATTACK",
     "BLOCK",
     "DECIDE",
     "DRAWS_VERSION",
@@ -42,6 +45,7 @@ __all__ = [
     "StaticMaskVote",
     "SubstitutionSets",
     "SynonymVote",
+    "TextVersions",
     "Transformation",
     "WordAssembler",
     "WordTokens",

@@ -58,6 +58,10 @@ class SmoothedVote(ABC):
     ) -> LabelSampler:
         """Draws labels of these inputs; ``purpose`` keeps draws for different ends apart."""
 
+    def drawn_for(self, word: str) -> tuple[str, ...]:
+        """What may stand in a version where the input has ``word``, each as often."""
+        return (word,)
+
     def decide(self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed = 0) -> list[Decision]:
         sampler = self.sampler(model, encoded, seed=seed, purpose=DECIDE)
         counts = sampler.counts([(owner, 0, self.votes) for owner in range(len(encoded))])

@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unfooled.models import Encoded
 from unfooled.predictors.smoothing.model_check import ModelCheck
 
 _WORD = (1 << 64) - 1
@@ -27,8 +28,9 @@ _NOISE = 1
 DRAWS_VERSION = 2
 """Raise it when a key gives other draws: what was stored before is then not taken over."""
 
-DECIDE, SELECT, ESTIMATE = "decide", "select", "estimate"
-"""What draws are for: predictions, choosing the class of a certificate, counting its votes. Never shared."""
+DECIDE, SELECT, ESTIMATE, ATTACK = "decide", "select", "estimate", "attack"
+"""What draws are for: predictions, choosing the class of a certificate, counting its votes, an attacker's
+means. Never shared."""
 
 
 DrawRequest = tuple[int, int, int]
@@ -51,6 +53,15 @@ class LabelSampler(VoteCounter, Protocol):
 
     def again(self, purpose: str) -> LabelSampler:
         """The same inputs, drawn for another purpose: other draws, nothing read or tokenised again."""
+        ...
+
+
+@runtime_checkable
+class TextVersions(Protocol):
+    """Also shows the versions themselves: what an attacker who knows the transformation averages over."""
+
+    def versions(self, requests: Sequence[DrawRequest]) -> list[Encoded]:
+        """The versions of every request, one after the other; ``offsets`` are places in the text itself."""
         ...
 
 

@@ -11,25 +11,30 @@ in the context (:mod:`.drawn_contexts`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.lexicon.substitution import SubstitutionTable, load_table
-from unfooled.models import EncodedInput, Model, QaModel, as_reader, as_texts
+from unfooled.models import Encoded, EncodedInput, Model, QaModel, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.drawn_contexts import RedrawnContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
-from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.streams import DrawPiece, DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import answers, tally
+from unfooled.predictors.smoothing.word_tokens import Place
 from unfooled.settings import setting
 from unfooled.words.word import WORD, in_case_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,9 @@ class SynonymVote(SubstitutionSets, SmoothedVote):
     def check(self, model: Model) -> None:
         as_reader(model)
 
+    def drawn_for(self, word: str) -> tuple[str, ...]:
+        return self.substitutes().sampled(word)
+
     def sampler(
         self, model: Model, encoded: Sequence[EncodedInput], *, seed: Seed, purpose: str
     ) -> SynonymSampler | AnswerSampler:
@@ -79,14 +87,49 @@ def resampled(
     ``keep_case``: in the case of the word that it replaces; the certified vote draws the same for all cases.
     """
 
-    def redrawn(word: str) -> str:
-        options = table.sampled(word)
-        if len(options) == 1:
-            return word
-        drawn = options[choose(len(options))]
-        return in_case_of(word, drawn) if keep_case else drawn
+    return WORD.sub(lambda match: _redrawn(match[0], table, choose, keep_case=keep_case), text)
 
-    return WORD.sub(lambda match: redrawn(match[0]), text)
+
+def _redrawn(
+    word: str, table: SubstitutionTable, choose: Callable[[int], int], *, keep_case: bool = False
+) -> str:
+    options = table.sampled(word)
+    if len(options) == 1:
+        return word
+    drawn = options[choose(len(options))]
+    return in_case_of(word, drawn) if keep_case else drawn
+
+
+class _Version:
+    """A text as :func:`resampled` draws it, which remembers where its words stood."""
+
+    def __init__(self, text: str, table: SubstitutionTable, choose: Callable[[int], int]) -> None:
+        parts: list[str] = []
+        self._old: list[tuple[int, int]] = [(0, 0)]
+        self._new: list[tuple[int, int]] = [(0, 0)]
+        length = 0
+        for match in WORD.finditer(text):
+            before, word = text[self._old[-1][1] : match.start()], _redrawn(match[0], table, choose)
+            parts += [before, word]
+            start = length + len(before)
+            length = start + len(word)
+            self._old.append(match.span())
+            self._new.append((start, length))
+        self.text = "".join([*parts, text[self._old[-1][1] :]])
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Where a span of characters of the version came from; of a part of a word, the whole word."""
+        while start < end and self.text[start].isspace():
+            start += 1
+        return self._place(start)[0], self._place(end - 1)[1] if end > start else self._place(start)[0]
+
+    def _place(self, character: int) -> tuple[int, int]:
+        """Where a character came from: its word, or itself."""
+        number = bisect_right(self._new, (character, len(self.text))) - 1
+        if character < self._new[number][1]:
+            return self._old[number]
+        place = character + self._old[number][1] - self._new[number][1]
+        return place, place + 1
 
 
 class SynonymSampler:
@@ -112,20 +155,39 @@ class SynonymSampler:
         other._keys = stream_keys(self._seeds, purpose, self._texts)
         return other
 
-    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
-        parts = pieces(requests)
-        drawn: list[tuple[str, ...]] = []
+    def versions(self, requests: Sequence[DrawRequest]) -> list[Encoded]:
+        drawn = self._drawn(pieces(requests), partial(_Version, table=self._table))
+        pairs = [texts[1].text for texts in drawn] if any(len(texts) == 2 for texts in drawn) else None
+        found = as_texts(self._model.encode([texts[0].text for texts in drawn], pairs))
+        return [
+            replace(item, offsets=tuple(_origin(texts, *place) for place in item.offsets))
+            for item, texts in zip(found, drawn, strict=True)
+        ]
+
+    def _drawn(self, parts: Sequence[DrawPiece], redraw: Callable[..., T]) -> list[tuple[T, ...]]:
+        """Every draw of the pieces; ``redraw`` makes a version of a text with a stream's choices."""
+        drawn: list[tuple[T, ...]] = []
         for piece in parts:
             stream = generator(self._keys[piece.owner], piece.block)
             for draw in range(piece.stop):
                 texts = tuple(
-                    resampled(text, self._table, lambda n: int(stream.integers(n)))  # noqa: B023
+                    redraw(text, choose=lambda n: int(stream.integers(n)))  # noqa: B023
                     for text in self._texts[piece.owner]
                 )
                 if draw >= piece.start:
                     drawn.append(texts)
+        return drawn
+
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn = self._drawn(parts, partial(resampled, table=self._table))
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(drawn))}
         pairs = [texts[1] for texts in distinct] if any(len(texts) == 2 for texts in distinct) else None
         encoded = self._model.encode([texts[0] for texts in distinct], pairs)
         labels = answers(self._model, encoded, self.check)[[distinct[texts] for texts in drawn]]
         return tally(labels, parts, requests=len(requests), classes=self._model.num_labels)
+
+
+def _origin(versions: Sequence[_Version], which: int, start: int, end: int) -> Place:
+    """Where a token of the versions came from in the texts themselves; special tokens from nowhere."""
+    return (which, *versions[which].origin(start, end)) if end > start else (which, start, end)

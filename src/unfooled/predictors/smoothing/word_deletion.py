@@ -24,15 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model, QaModel, as_reader, as_texts
+from unfooled.models import Encoded, EncodedInput, Model, QaModel, as_reader, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.drawn_contexts import DeletedContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
-from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.streams import DrawPiece, DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
 from unfooled.predictors.smoothing.word_texts import assembler_of
+from unfooled.predictors.smoothing.word_tokens import WordAssembler, word_places
 from unfooled.settings import setting
 
 
@@ -96,7 +97,8 @@ class DeletedWordsSampler:
     ) -> None:
         self._classes, self._answers = model.num_labels, RememberedAnswers(model)
         self._assembler = assembler_of(model)
-        self.words = self._assembler.read_all([item.texts for item in as_texts(encoded)])
+        self._texts = [item.texts for item in as_texts(encoded)]
+        self.words = self._assembler.read_all(self._texts)
         self.total = [sum(map(len, own)) for own in self.words]
         """T of each input."""
         self._rates = [settings.rate(total) for total in self.total]
@@ -109,14 +111,26 @@ class DeletedWordsSampler:
         other._keys = stream_keys(self._seeds, purpose, self.words)
         return other
 
-    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
-        parts = pieces(requests)
+    def versions(self, requests: Sequence[DrawRequest]) -> list[Encoded]:
+        assert isinstance(self._assembler, WordAssembler)
+        places = [word_places(own, read) for own, read in zip(self._texts, self.words, strict=True)]
+        return [
+            self._assembler.left(self.words[owner], flags, places[owner])
+            for owner, flags in self._drawn(pieces(requests))
+        ]
+
+    def _drawn(self, parts: Sequence[DrawPiece]) -> list[Draw]:
         drawn: list[Draw] = []
         for piece in parts:
             owner = piece.owner
             chances = generator(self._keys[owner], piece.block).random((piece.stop, self.total[owner]))
             kept = chances[piece.start :] >= self._rates[owner]
             drawn.extend((owner, flags.tobytes()) for flags in kept)
+        return drawn
+
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn = self._drawn(parts)
 
         def make(number: int) -> EncodedInput:
             owner, flags = drawn[number]

@@ -23,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unfooled.errors import UsageError
-from unfooled.models import EncodedInput, Model, QaModel, as_text, as_texts
+from unfooled.models import Encoded, EncodedInput, Model, QaModel, as_text, as_texts
 from unfooled.predictors.predictor import Seed
 from unfooled.predictors.smoothing.answer_votes import AnswerSampler
 from unfooled.predictors.smoothing.base import SmoothedVote, seeds_of
 from unfooled.predictors.smoothing.masked_contexts import MaskedContexts
 from unfooled.predictors.smoothing.model_check import ModelCheck
-from unfooled.predictors.smoothing.streams import DrawRequest, generator, pieces, stream_keys
+from unfooled.predictors.smoothing.streams import DrawPiece, DrawRequest, generator, pieces, stream_keys
 from unfooled.predictors.smoothing.vote_labels import Draw, RememberedAnswers, tally
 from unfooled.predictors.smoothing.word_texts import assembler_of
+from unfooled.predictors.smoothing.word_tokens import WordAssembler, word_places
 from unfooled.settings import setting
 
 Hidden = Literal["mask-token", "dropped"]
@@ -96,7 +97,8 @@ class MaskedWordsSampler:
         self._classes, self._answers = model.num_labels, RememberedAnswers(model)
         self._dropped = settings.hidden == "dropped"
         self._assembler = assembler_of(model)
-        self.words = self._assembler.read([item.texts for item in as_texts(encoded)])
+        self._texts = [item.texts for item in as_texts(encoded)]
+        self.words = self._assembler.read(self._texts)
         self.total = [len(own) for own in self.words]
         """T of each input: the words that are read."""
         self.kept = [settings.kept_words(total) for total in self.total]
@@ -109,8 +111,17 @@ class MaskedWordsSampler:
         other._keys = stream_keys(self._seeds, purpose, [own.words for own in self.words])
         return other
 
-    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
-        parts = pieces(requests)
+    def versions(self, requests: Sequence[DrawRequest]) -> list[Encoded]:
+        assert isinstance(self._assembler, WordAssembler)
+        places = [word_places(own, read.words) for own, read in zip(self._texts, self.words, strict=True)]
+        return [
+            self._assembler.shown(
+                self.words[owner], _numbers(shown), dropped=self._dropped, places=places[owner]
+            )
+            for owner, shown in self._drawn(pieces(requests))
+        ]
+
+    def _drawn(self, parts: Sequence[DrawPiece]) -> list[Draw]:
         drawn: list[Draw] = []
         for piece in parts:
             stream = generator(self._keys[piece.owner], piece.block)
@@ -119,11 +130,20 @@ class MaskedWordsSampler:
                 if draw >= piece.start:
                     shown = np.sort(order[: self.kept[piece.owner]]).astype(np.int64)
                     drawn.append((piece.owner, shown.tobytes()))
+        return drawn
+
+    def counts(self, requests: Sequence[DrawRequest]) -> list[NDArray[np.int64]]:
+        parts = pieces(requests)
+        drawn = self._drawn(parts)
 
         def make(number: int) -> EncodedInput:
             owner, shown = drawn[number]
-            kept = set(np.frombuffer(shown, dtype=np.int64).tolist())
-            return self._assembler.shown(self.words[owner], kept, dropped=self._dropped)
+            return self._assembler.shown(self.words[owner], _numbers(shown), dropped=self._dropped)
 
         labels = self._answers.labels(drawn, make, self.check)
         return tally(labels, parts, requests=len(requests), classes=self._classes)
+
+
+def _numbers(shown: bytes) -> set[int]:
+    """The numbers of the words that a draw shows."""
+    return set(np.frombuffer(shown, dtype=np.int64).tolist())

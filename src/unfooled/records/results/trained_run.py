@@ -86,6 +86,8 @@ class Run:
     config_text: str = ""
     losses: Points = ()
     dev: Points = ()
+    kept_epoch: float | None = None
+    """The epoch whose weights these are; None if the folder does not say."""
     samples: tuple[Sample, ...] = ()
     reads: str = "text"
     """The kind of its inputs: text or image."""

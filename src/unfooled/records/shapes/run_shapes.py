@@ -5,7 +5,7 @@ Further keys are allowed everywhere. Keys of a class with ``total=False`` may be
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from unfooled.records.shapes.result_shapes import Names
 
@@ -32,7 +32,18 @@ class ArchitectureShape(NetworkShape, _ArchitectureMore):
     """The networks of an image classifier"""
 
 
-class ImagesShape(TypedDict):
+class Conversion(TypedDict, total=False):
+    """What an image task converts every file to: a square of ``size`` pixels, grey or colour"""
+
+    size: int
+    channels: Literal[1, 3]
+
+
+class _ImagesMore(TypedDict, total=False):
+    conversion: Conversion
+
+
+class ImagesShape(_ImagesMore):
     """What an image classifier reads, and how its networks are made"""
 
     architecture: ArchitectureShape
@@ -90,6 +101,7 @@ class TestShape(_TestMore):
 
 class _TrainMore(TypedDict, total=False):
     resumed: bool
+    kept_epoch: float | None
 
 
 class TrainShape(_TrainMore):

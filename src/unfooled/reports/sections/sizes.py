@@ -1,88 +1,96 @@
-"""Attacks on images: accuracy against their size, as in Li et al. 2019, Figures 3 and 4; attacked images."""
+"""Attacks on images: accuracy against their size, as in Li et al. 2019, Figures 3 and 4."""
 
 from __future__ import annotations
 
-from unfooled.records.evidence import Attack, Evidence, ModelEvidence
-from unfooled.records.picture import Picture
+from collections.abc import Iterator
+from dataclasses import replace
+
+from unfooled.files import JsonMapping
+from unfooled.records.evidence import Attack, Evidence
+from unfooled.reports import seed_curves
 from unfooled.reports.certified import SIGNS
 from unfooled.reports.charts import Axis, Lines, Series
-from unfooled.reports.png import png_text
 from unfooled.reports.section import Content, Section, slots
+from unfooled.reports.seed_curves import OfModels, mean_line, names, over_seeds, per_task
 from unfooled.reports.svg import SLOTS
-
-MOST_PICTURES, MOST_ATTACKS = 4, 12
 
 
 def content(data: Evidence) -> Content:
-    found = [(model, one) for model in data.models for one in model.attacks if one.summary.get("curve")]
-    norms = dict.fromkeys(str(one.summary["norm"]) for _, one in found)
-    charts = [
-        _curves(data, norm, [(model, one) for model, one in found if one.summary["norm"] == norm])
-        for norm in norms
-    ]
-    charts = [chart for chart in charts if chart.series]
-    shown = [(f"{model.name}, {one.name}", _pictures(one)) for model, one in found]
-    shown = [(name, pictures) for name, pictures in shown if pictures]
-    if not charts and not shown:
+    every = [(model, one) for model in data.models for one in model.attacks if one.summary.get("curve")]
+    found = [(model, one) for model, one in every if len(_rates(one, "racc")) > 2]
+    if not found:
         return None
-    return {
-        "charts": charts,
-        "randomised": any(one.randomised for _, one in found),
-        "shown": shown[:MOST_ATTACKS],
-    }
+    norms = dict.fromkeys(str(one.summary["norm"]) for _, one in found)
+    charts = []
+    for norm in norms:
+        own = [(model, one) for model, one in found if one.summary["norm"] == norm]
+        joined = any(len(group) > 1 for group in over_seeds(data, own, _alike))
+        charts += [_chart(data, norm, *part) for part in (per_task(own) if joined else [("", own)])]
+    return {"charts": charts, "randomised": any(one.randomised for _, one in found)}
 
 
-def _pictures(attack: Attack) -> list[Picture]:
-    """Some successes of an attack: before, after, and what changed, grey where nothing did."""
-    found = []
-    for one in attack.outcomes:
-        if not one.verified or one.image is None or not one.image.adversarial:
-            continue
-        before, after = one.image.pixels()
-        change = after - before
-        largest = max(float(abs(change).max()), 1e-6)
-        panels = {"image": before, "attacked": after, "change, enlarged": 0.5 + 0.5 * change / largest}
-        labels = [
-            attack.labels[number] if number is not None and number < len(attack.labels) else str(number)
-            for number in (one.first_label, one.label)
-        ]
-        far = f"{SIGNS.get(one.image.norm, one.image.norm)} distance {one.image.distance or 0.0:.3g}"
-        found.append(
-            Picture(
-                f"Row {one.row}",
-                f"{labels[0]} → {labels[1]}, {far}",
-                tuple((name, png_text(values)) for name, values in panels.items()),
-            )
-        )
-        if len(found) == MOST_PICTURES:
-            break
-    return found
+def _rates(attack: Attack, key: str) -> list[tuple[float, JsonMapping]]:
+    """Accuracy at each size where it is known, from that without an attack."""
+    sizes = [(float(point["size"]), point[key]) for point in attack.summary["curve"]]
+    every = [(0.0, attack.summary["sacc"]), *sizes]
+    return [(size, rate) for size, rate in every if rate["value"] is not None]
 
 
-def _curves(data: Evidence, norm: str, found: list[tuple[ModelEvidence, Attack]]) -> Lines:
-    """One line per model and attack that tried several sizes, from the accuracy without an attack."""
+def _alike(attack: Attack) -> object:
+    """What attacks on several seeds must share to be one line. Not the source of a transfer attack: a plan
+    takes the one of the same seed."""
+    settings = attack.about["recipe"].get("settings") or {}
+    told = tuple(sorted((key, repr(value)) for key, value in settings.items() if key != "source"))
+    sizes = tuple(size for size, _ in _rates(attack, "racc"))
+    return attack.name, attack.randomised, attack.other_predictor, sizes, told
+
+
+def _chart(data: Evidence, norm: str, where: str, found: OfModels[Attack]) -> Lines:
+    """One model per line, or all seeds of one."""
+    groups = over_seeds(data, found, _alike)
+    joined = any(len(group) > 1 for group in groups)
     one_attack = len({one.name for _, one in found}) == 1
-    colours = slots(data) if one_attack else {}
-    series = []
-    for number, (model, one) in enumerate(found):
-        key = "racc_verified" if one.randomised else "racc"
-        rates = [(0.0, one.summary["sacc"]), *((point["size"], point[key]) for point in one.summary["curve"])]
-        known = [(size, rate) for size, rate in rates if rate["value"] is not None]
-        if len(known) > 2:
-            points = [(float(size), float(rate["value"])) for size, rate in known]
-            band = [(rate["interval"][0], rate["interval"][1]) for _, rate in known]
-            name = model.name if one_attack else f"{model.name}, {one.name}"
-            slot = colours.get(model.name, number % SLOTS + 1)
-            series.append(Series(name, points, slot, band))
+
+    def named(who: str, one: Attack) -> str:
+        return who if one_attack else f"{who}, {one.name}"
+
+    each = names(groups, named) if joined else [named(model.name, one) for model, one in found]
+    colours = slots(data) if one_attack and not joined else {}
+    series: list[Series] = []
+    for number, (name, group) in enumerate(zip(each, groups, strict=True)):
+        slot = colours.get(group[0][0].name, number % SLOTS + 1)
+        series += _lines(name, [one for _, one in group], slot, joined=joined)
+    notes = [
+        seed_curves.NOTE if joined else "With 95 % intervals.",
+        "A success at a smaller size counts at larger ones.",
+        *(["Open circles: as attacked."] if any(one.hollow for one in series) else []),
+    ]
+    sign = SIGNS.get(norm, norm)
     return Lines(
-        f"sizes-{norm}",
-        f"Accuracy against the size of the attack, {SIGNS.get(norm, norm)}",
+        f"sizes-{norm}{where.replace(', ', '-')}",
+        f"Accuracy against the size of the attack, {sign}{where}",
         series,
         over="size",
-        x=Axis(f"size of the attack, {SIGNS.get(norm, norm)} (pixels from 0 to 1)"),
+        x=Axis(f"size of the attack, {sign} (pixels from 0 to 1)"),
         y=Axis("accuracy under attack", percent=True, zero=True),
-        note="With 95 % intervals. A success at a smaller size counts at larger ones.",
+        note=" ".join(notes),
+        band=seed_curves.BAND if joined else "95 %",
     )
+
+
+def _lines(name: str, attacks: list[Attack], slot: int, *, joined: bool) -> Iterator[Series]:
+    """The line of a model, or two if it draws noise: as attacked, and re-verified."""
+    kinds = [("racc", "", False)]
+    if attacks[0].randomised:
+        kinds = [("racc", ", as attacked", True), ("racc_verified", ", re-verified", False)]
+    for key, told, hollow in kinds:
+        sizes = [size for size, _ in _rates(attacks[0], key)]
+        rates = [[rate for _, rate in _rates(one, key)] for one in attacks]
+        values = [[float(rate["value"]) for rate in own] for own in rates]
+        line = mean_line(name + told, sizes, values, slot, hollow=hollow)
+        if not joined:
+            line = replace(line, band=[(rate["interval"][0], rate["interval"][1]) for rate in rates[0]])
+        yield line
 
 
 SECTION = Section("sizes", "Against the size of the attack", content)
