@@ -301,8 +301,8 @@ def test_the_deployed_majority_votes_abstains_and_keeps_its_promise() -> None:
     clear, close = clf.predict(["a film", "good good film"])
     assert clear.label == "no" and clear.votes[0]["no"] == 20
     assert 0 < close.votes[0]["yes"] < 20
-    # 1 − 0.6² = 0.64 of the versions show «good».
-    answers = clf.predict(["good good film"] * 20, certified=True, error_rate=0.05)
+    # 1 − 0.6² = 0.64 of the versions show «good». The seed is secret, so an error rate that no run will see.
+    answers = clf.predict(["good good film"] * 20, certified=True, error_rate=1e-6, max_votes=5000)
     assert {one.label for one in answers} == {"yes"}
     tie = uf.smoothed(keyword, predictor={"name": "random-delete", "rates": [0.5]})
     assert tie.predict(["good film"], certified=True, max_votes=200)[0].abstained
