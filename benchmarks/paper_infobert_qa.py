@@ -22,8 +22,8 @@ from unfooled.data.qa import AskedQuestion, QuestionRows, original_id, read_ques
 from unfooled.statistics.bootstrap import bootstrap_mean
 
 # InfoBERT's defaults for questions are the authors' settings for SQuAD. FreeLB takes the steps that it takes
-# on texts: five times the authors' for SQuAD, and a radius that no step reaches.
-FREELB = {"step_size": 0.1, "init": 0.1, "radius": 100.0}
+# on texts, in full from the start: five times the authors' for SQuAD, and a radius that no step reaches.
+FREELB = {"step_size": 0.1, "init": 0.1, "radius": 100.0, "warmup": 0.0}
 DEFENCES: dict[str, dict[str, float]] = {
     "standard": {},
     "freelb": FREELB,

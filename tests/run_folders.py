@@ -94,9 +94,10 @@ def write_records(folder: Path, table: str, records: list[dict[str, Any]]) -> di
     from unfooled.storage.kept import JOURNAL, kept_records
 
     with open_journal(folder / JOURNAL, table) as journal:
-        for one in records:
-            journal.add("key", one["row"], one)
-        listed = journal.write_list(lambda: [("key", one["row"]) for one in records])
+        keys = [(f"key {place}", one["row"]) for place, one in enumerate(records)]
+        for key, one in zip(keys, records, strict=True):
+            journal.add(*key, one)
+        listed = journal.write_list(lambda: keys)
         return kept_records(journal, listed, dict).where()
 
 

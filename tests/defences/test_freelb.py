@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,18 @@ def test_k_passes_make_k_minus_1_ascents_of_the_step_size_within_the_radius(
     starts.clear()
     session(classifier, steps=1, init=0.1, radius=0.25).backward(batch, FULL)
     assert (norms(starts[0] - clean) < 0.1).all(), "what is within the ball is left alone"
+
+
+@pytest.mark.parametrize(("done", "share"), [(0.0, 0.0), (0.125, 0.5), (0.25, 1.0), (0.9, 1.0)])
+def test_perturbations_grow_over_the_warmup(
+    classifier: TextModel, batch: Batch, starts: list[Tensor], done: float, share: float
+) -> None:
+    step = replace(FULL, done=done)
+    session(classifier, steps=2, step_size=0.2, init=0.1, warmup=0.25).backward(batch, step)
+    clean = classifier.start(batch).detach()
+    first, second = (start - clean for start in starts)
+    assert_close(norms(second - first), torch.full((len(batch),), 0.2 * share), atol=1e-4, rtol=0)
+    assert (norms(first) <= 0.1 * share).all() and (norms(first) >= 0.05 * share).all()
 
 
 def test_each_ascent_raises_the_loss_of_every_example(

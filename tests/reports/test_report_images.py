@@ -23,6 +23,7 @@ from unfooled.records.image_change import ImageChange, packed
 from unfooled.records.outcome import Outcome
 from unfooled.records.picture import Picture
 from unfooled.records.summaries.image_summary import image_attack_summary
+from unfooled.reports.certified_curves import curves
 from unfooled.reports.charts import Lines
 from unfooled.reports.drawings import drawing
 from unfooled.reports.page import filled_sections
@@ -207,6 +208,45 @@ def test_an_attacked_image_is_on_the_page_once(make_run: MakeRun) -> None:
     for row in range(3):
         assert html.count(f'alt="attacked of row {row},') == 1
     assert html.count("victim, cw-l2</h3>") == 1 and "moved by 0.2 (ℓ2)" in html
+
+
+def test_an_image_attacked_at_several_sizes_counts_once_in_its_class(make_run: MakeRun) -> None:
+    run = make_run("victim", marker=IMAGES)
+    found = []
+    for row in range(4):  # the first two images are fooled from the middle size on
+        for size in SIZES:
+            hit = row < 2 and size > SIZES[0]
+            change = ImageChange("linf", size, size if hit else None)
+            found.append(outcome(row, f"image {row}", "success" if hit else "failed", image=change))
+    made = [Outcome.from_dict(json.loads(json.dumps(one))) for one in found]
+    summary = image_attack_summary(made, norm="linf", sizes=SIZES, minimal=False, randomised=False)
+    write_attack(run / "attacks" / "pgd", found, recipe="pgd-linf", reads="image", summary=summary)
+    classes = tables(read_report_data([run]))["classes"]
+    shown = [cells(classes, row) for row in range(len(classes.rows))]
+    (attacked_class,) = [one for one in shown if one["Attacked inputs"].value is not None]
+    assert attacked_class["Attacked inputs"].value == 4
+    assert attacked_class["Under the worst attack"].value == pytest.approx(0.5)
+
+
+def test_a_defence_keeps_its_colour_in_all_charts(make_run: MakeRun) -> None:
+    """The first defence has no certificate, and one of the attacks leaves out the second."""
+    runs = []
+    for name in ("standard", "stability", "ars"):
+        for seed in range(2):
+            run = seeded(make_run, f"{name}-s{seed}", seed, defence={"name": name, "settings": {}})
+            runs.append(run)
+            if name != "stability":
+                attacked(run, 1)
+            if name != "standard":
+                sure = [certificate(row, "x", 0.3, unit="largest change") for row in range(10)]
+                write_certificates(run / "certificates" / "linf", sure, threat="linf", reads="image")
+    data = read_report_data(runs)
+    found = {one["anchor"]: one["content"] for one in filled_sections(data)}
+    (under_attack,) = found["sizes"]["charts"]
+    (certified,) = curves(data, "linf", [(model, one) for model in data.models for one in model.certified])
+    slots = {one.name.split()[0]: one.slot for one in under_attack.series}
+    assert slots["standard"] == 1 and slots["ars"] == 3
+    assert {one.name.split()[0]: one.slot for one in certified.series} == {"stability": 2, "ars": 3}
 
 
 def test_attacked_images_that_hold_on_fresh_noise_are_shown_first(make_run: MakeRun) -> None:

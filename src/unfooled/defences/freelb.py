@@ -12,7 +12,8 @@ more: K − 1 ascents, as in the authors' GLUE code.
 Deviations. Sizes are shares of the distance of two random words of the encoder's own table. On the shipped
 encoder they are the authors' MNLI setting (K 2, η 0.1, init 0.1), whose limit of 0.3 one ascent cannot reach:
 there is none by default. Of questions they are InfoBERT's for SQuAD there (K 2, η 0.02, init 0.02, limit
-0.04). With a limit, δ_0 is projected too.
+0.04). With a limit, δ_0 is projected too. η and init grow over the first half of training (``warmup``): in
+full from the first step, pairs of SNLI are not learned from the shipped encoder.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import torch
 from torch import Tensor
 
 from unfooled.attacks.image.ball import RADII
-from unfooled.defences.parts.scale import fitted
+from unfooled.defences.parts.scale import fitted, risen
 from unfooled.defences.session import Session, Step, Training
 from unfooled.models import Model
 from unfooled.models.ascent import Ascent, SameDraws, bounded, from_cube
@@ -61,6 +62,9 @@ class FreeLB:
     radius: float | None = setting(
         None, "Limit of the norm of δ (ε) per example; none if not given, of questions fitted", at_least=0
     )
+    warmup: float = setting(
+        0.5, "Share of training over which the perturbations grow from nothing", at_least=0, at_most=1
+    )
 
     def resolved(self, model: Model) -> FreeLB:
         asks = model.kind == "question"
@@ -82,11 +86,16 @@ class FreeLB:
 class FreeLBSession(Session[FreeLB]):
     """K passes, each with the terms of its companions (InfoBERT), everything by K."""
 
+    def __init__(self, training: Training, defence: FreeLB) -> None:
+        super().__init__(training, defence)
+        self.whole_from = defence.warmup
+
     def backward(self, batch: Any, step: Step) -> Tensor:
         own = self.defence
         assert own.step_size is not None and own.init is not None
-        ascent = Ascent(own.step_size, radius=own.radius)
-        size = 0.0 if own.radius == 0 else own.init  # nothing is drawn: plain fine-tuning, to the bit
+        share = risen(step, own.warmup)
+        ascent = Ascent(own.step_size * share, radius=own.radius)
+        size = 0.0 if own.radius == 0 else own.init * share  # nothing is drawn: plain fine-tuning, to the bit
         start, bounds = self.model.start(batch).detach(), self.model.bounds
         delta = bounded(start, ascent.within(from_cube(start, batch, size)), bounds)
         dropout, losses = SameDraws(self.model.device), []

@@ -15,6 +15,7 @@ from unfooled.records.input_kind import things
 from unfooled.records.outcome import Outcome
 from unfooled.records.picture import Picture
 from unfooled.records.results.trained_run import Run
+from unfooled.records.summaries.image_summary import one_per_image
 from unfooled.records.textattack_log import TextAttackResults
 
 
@@ -40,6 +41,12 @@ class Attack:
     @property
     def randomised(self) -> bool:
         return bool(self.summary["randomised"])
+
+    @property
+    def per_input(self) -> Sequence[Outcome]:
+        """One outcome per input: of images, which have one per size of the attack, that at the largest."""
+        size = self.summary.get("size")
+        return self.outcomes if size is None else one_per_image(self.outcomes, float(size))
 
     def rate(self, name: str, *, verified: bool = False) -> JsonMapping:
         """``racc`` or ``asr``; re-verified ones are the plain ones if the victim draws nothing."""

@@ -14,8 +14,7 @@ from unfooled.reports import seed_curves
 from unfooled.reports.certified import curve, grid, sign, truth_known
 from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import slots
-from unfooled.reports.seed_curves import mean_line, names, per_task
-from unfooled.reports.svg import SLOTS
+from unfooled.reports.seed_curves import family_slots, mean_line, names, per_task
 
 Found = Sequence[tuple[ModelEvidence, Certified]]
 
@@ -51,11 +50,11 @@ def _over_seeds(data: Evidence, found: Found) -> list[Series]:
     radii, series = grid([one for _, one in found]), []
     groups = over_seeds(data, found)
     named = names(groups, lambda who, one: one.of(who))
-    for number, (name, group) in enumerate(zip(named, groups, strict=True)):
+    for name, group in zip(named, groups, strict=True):
         each = [[row["value"] for row in curve(one, radii)] for _, one in group]
         each = [values for values in each if None not in values]
         if each:
-            slot = number % SLOTS + 1
+            slot = family_slots(data)[group[0][0].name]
             series.append(mean_line(name, radii, each, slot))
             series += _crosses(data, *group[0], slot)
     return series

@@ -13,6 +13,7 @@ from typing import TypeVar
 from unfooled.records.evidence import Evidence, ModelEvidence
 from unfooled.reports.charts import Series
 from unfooled.reports.seeds import families_of
+from unfooled.reports.svg import SLOTS
 
 OfModel = TypeVar("OfModel")
 OfModels = Sequence[tuple[ModelEvidence, OfModel]]
@@ -31,6 +32,20 @@ def over_seeds(
     for model, one in found:
         groups.setdefault((families[model.name], alike(one)), []).append((model, one))
     return list(groups.values())
+
+
+def family_slots(data: Evidence) -> dict[str, int]:
+    """The colour of each model where seeds are joined: of those on its task, the number of its family.
+
+    So a defence keeps its colour in all charts, whichever of the models a chart shows.
+    """
+    families, seen, found = families_of(data), dict[str, list[str]](), {}
+    for model in data.models:
+        own = seen.setdefault(model.task, [])
+        if families[model.name] not in own:
+            own.append(families[model.name])
+        found[model.name] = own.index(families[model.name]) % SLOTS + 1
+    return found
 
 
 def per_task(found: OfModels[OfModel]) -> list[tuple[str, list[tuple[ModelEvidence, OfModel]]]]:

@@ -21,12 +21,10 @@ def image_attack_summary(
 
     ``minimal``: the attack looked for the nearest success, so one outcome tells about all sizes.
     """
-    images: dict[tuple[int, tuple[str, ...]], list[Outcome]] = {}
-    for one in outcomes:
-        images.setdefault((one.row, one.original), []).append(_without_pixels(one))
+    images = _by_image(outcomes)
 
     def at(size: float) -> list[Outcome]:
-        found = (_at(own, size, minimal) for own in images.values())
+        found = (_at(own, size, minimal) for own in images)
         return [one for one in found if one is not None]
 
     curve = []
@@ -46,6 +44,19 @@ def image_attack_summary(
         "distance": mean_of([far for far in distances if far is not None]),
         "gradients": mean_of([float(change.gradients) for change in changes]),
     }
+
+
+def one_per_image(outcomes: Iterable[Outcome], size: float) -> list[Outcome]:
+    """What became of each image under attacks up to ``size``, the largest one that was tried."""
+    found = (_at(own, size, minimal=False) for own in _by_image(outcomes))
+    return [one for one in found if one is not None]
+
+
+def _by_image(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    images: dict[tuple[int, tuple[str, ...]], list[Outcome]] = {}
+    for one in outcomes:
+        images.setdefault((one.row, one.original), []).append(_without_pixels(one))
+    return list(images.values())
 
 
 def _at(own: Sequence[Outcome], size: float, minimal: bool) -> Outcome | None:

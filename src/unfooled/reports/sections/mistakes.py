@@ -50,8 +50,8 @@ _CAPTION = (
 def _rows(model: ModelEvidence) -> list[list[TableCell]]:
     clean = _clean(model)
     worst, verified = model.worst(verified=False), model.worst(verified=True)
-    under = by_class(worst.outcomes) if worst else {}
-    again = by_class(verified.outcomes) if verified and verified.randomised else {}
+    under = by_class(worst.per_input) if worst else {}
+    again = by_class(verified.per_input) if verified and verified.randomised else {}
     names = model.run.labels if model.run and model.run.labels else worst.labels if worst else ()
     silent = "of those with an answer" if model.run and model.run.abstained else ""
     rows = []
@@ -99,7 +99,7 @@ def _told(model: ModelEvidence) -> str:
     names = worst.labels if worst else ()
     known = {
         names[number]: own["racc"]
-        for number, own in (by_class(worst.outcomes) if worst else {}).items()
+        for number, own in (by_class(worst.per_input) if worst else {}).items()
         if number < len(names) and own["racc"]["value"] is not None
     }
     if worst is None or len(known) < 2:

@@ -11,7 +11,7 @@ from unfooled.reports import seed_curves
 from unfooled.reports.certified import SIGNS
 from unfooled.reports.charts import Axis, Lines, Series
 from unfooled.reports.section import Content, Section, slots
-from unfooled.reports.seed_curves import OfModels, mean_line, names, over_seeds, per_task
+from unfooled.reports.seed_curves import OfModels, family_slots, mean_line, names, over_seeds, per_task
 from unfooled.reports.svg import SLOTS
 
 
@@ -55,7 +55,7 @@ def _chart(data: Evidence, norm: str, where: str, found: OfModels[Attack]) -> Li
         return who if one_attack else f"{who}, {one.name}"
 
     each = names(groups, named) if joined else [named(model.name, one) for model, one in found]
-    colours = slots(data) if one_attack and not joined else {}
+    colours = (family_slots(data) if joined else slots(data)) if one_attack else {}
     series: list[Series] = []
     for number, (name, group) in enumerate(zip(each, groups, strict=True)):
         slot = colours.get(group[0][0].name, number % SLOTS + 1)
