@@ -97,6 +97,12 @@ def test_perturbations_grow_over_the_warmup(
     assert (norms(first) <= 0.1 * share).all() and (norms(first) >= 0.05 * share).all()
 
 
+@pytest.mark.parametrize("name", ["freelb", "infobert+freelb"])
+def test_epochs_of_growing_perturbations_are_not_kept(name: str, classifier: TextModel) -> None:
+    own = make_defence(name, {"warmup" if name == "freelb" else "freelb.warmup": 0.7}).resolved(classifier)
+    assert begin(own, classifier).whole_from == 0.7
+
+
 def test_each_ascent_raises_the_loss_of_every_example(
     classifier: TextModel, batch: Batch, starts: list[Tensor]
 ) -> None:

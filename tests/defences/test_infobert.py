@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tiny_models import TEXTS, tiny_classifier
+from tiny_models import FAMILIES, TEXTS, tiny_classifier
 from tiny_training import FULL, begin
 from unfooled.defences import Session, Step, make_defence
 from unfooled.errors import UsageError
@@ -149,7 +149,7 @@ def test_weights_of_zero_leave_their_part_out(
     assert session(model, alpha=0, beta=0).loss(batch, FULL).extra is None
 
 
-@pytest.mark.parametrize("family", ["roberta", "albert", "electra", "t5"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_pairs_and_bfloat16(family: str) -> None:
     model = tiny_classifier(family, labels=2)
     batch = model.batch(model.encode(TEXTS, TEXTS[::-1]), LABELS)
@@ -246,15 +246,19 @@ class TestWithFreeLB:
     def test_one_clean_gradient_serves_all_passes_of_a_step(
         self, model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        asked: list[int] = []
-        own_gradient = TextModel.gradient
-        monkeypatch.setattr(
-            model, "gradient", lambda *a, **k: asked.append(1) or own_gradient(model, *a, **k)
-        )
+        asked: list[bool] = []
+
+        def gradient(*args: Any, **more: Any) -> Any:
+            asked.append(model.module.training)
+            return TextModel.gradient(model, *args, **more)
+
+        monkeypatch.setattr(model, "gradient", gradient)
         own = session(model, "infobert+freelb", **self.SIZES)
+        model.module.train()
         for number in range(3):
             own.backward(batch, Step(done=1.0, number=number))
-        assert len(asked) == 3
+        assert asked == [False] * 3, "once per step, without dropout"
+        assert model.module.training
         session(model).loss(batch, FULL)
         session(model, "infobert+freelb", **self.SIZES, gradient="each-point").backward(batch, FULL)
         assert len(asked) == 3

@@ -84,14 +84,14 @@ def test_within_an_input_the_negatives_are_its_other_words() -> None:
 def test_across_the_batch_the_candidates_are_anchored_words_in_chunks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    features = torch.tensor([[[1.0], [9.0], [3.0]], [[9.0], [2.0], [9.0]]])
+    features = torch.tensor([[[1.0], [9.0], [3.0]], [[9.0], [5.0], [9.0]]])
     sentences = torch.tensor([[1.0], [0.5]])
     anchored = torch.tensor([[1, 0, 1], [0, 1, 0]]).bool()
-    # Anchored: 1 and 3 with the sentence 1, and 2 with the sentence 0.5. Shuffled: 1, 2 | 3.
+    # Anchored: 1 and 3 with the sentence 1, and 5 with the sentence 0.5. Shuffled: 1, 5 | 3.
     monkeypatch.setattr(torch, "randperm", lambda count, device: torch.tensor([0, 2, 1]))
     each = [
-        1 - math.log(math.exp(1) + math.exp(2)) + math.log(2),  # the sentence 1 with 1 and 2
-        1 - math.log(math.exp(0.5) + math.exp(1)) + math.log(2),  # the sentence 0.5 with 1 and 2
+        1 - math.log(math.exp(1) + math.exp(5)) + math.log(2),  # the sentence 1 with 1 and 5
+        2.5 - math.log(math.exp(0.5) + math.exp(2.5)) + math.log(2),  # the sentence 0.5 with 1 and 5
         0,  # alone in its chunk
     ]
     found = across_batch(product, features, sentences, anchored, chunk=2)

@@ -102,6 +102,60 @@ def test_trades_is_cross_entropy_and_kl_with_the_gradient_through_both(
     assert_close(gradient, CE_GRADIENT + 3 * through_both)
 
 
+@pytest.mark.parametrize("name", VIRTUAL)
+def test_the_adversary_climbs_its_own_divergence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three classes, where each divergence of P and Q = softmax(x + noise) has its own direction.
+
+    By the logits of Q, KL(P ‖ Q) has the gradient q − p, and KL(Q ‖ P) q·(ln(q / p) − KL(Q ‖ P)).
+    """
+    layer = nn.Linear(3, 3, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(torch.eye(3))
+    model = TensorModel(layer, (3,))
+    x, noise = torch.tensor([[2.0, 0.0, -1.0]]), torch.tensor([[-3.0, 0.0, 2.0]])
+    found: list[Tensor] = []
+    own = virtual_adversary.climb
+    monkeypatch.setattr(virtual_adversary, "climb", lambda *args: found.append(own(*args)) or found[-1])
+    monkeypatch.setattr(virtual_adversary, "from_normal", lambda start, batch, size: noise.clone())
+    sizes = {"norm": "l2", "radius": 9, "steps": 1} if name == "trades" else {}
+    one = session(name, model, step_size=0.1, init=1, **sizes)
+    one.terms(one.look(model.batch(model.read(x), [0])), FULL)
+    p, q = torch.softmax(x, dim=1), torch.softmax(x + noise, dim=1)
+    forward, backward = q - p, q * ((q / p).log() - kl(q, p))
+    assert abs(nn.functional.cosine_similarity(forward, backward).item()) < 0.9
+    gradient = forward + backward if name == "smart" else forward
+    length = gradient.norm() if name == "trades" else gradient.abs().max()
+    assert_close(found[0], noise + 0.1 * gradient / length)
+
+
+@pytest.mark.parametrize("name", VIRTUAL)
+def test_the_word_embeddings_learn_from_both_answers(
+    name: str, classifier: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gradient of the embedding table is that of both passes, each from the table itself."""
+    found: list[Tensor] = []
+    own = virtual_adversary.climb
+    monkeypatch.setattr(virtual_adversary, "climb", lambda *args: found.append(own(*args)) or found[-1])
+    table = classifier.architecture.embeddings.weight
+    classifier.module.zero_grad()
+    one = session(name, classifier, weight=3, **({"proximal": 0} if name == "smart" else {}))
+    one.backward(batch, FULL)
+    got, delta = table.grad.clone(), found[0].detach()
+    classifier.module.zero_grad()
+    clean, moved = (classifier.forward(batch, start=classifier.start(batch) + d).logits for d in (0, delta))
+    p, q = clean.log_softmax(-1), moved.log_softmax(-1)
+
+    def divergence(first: Tensor, second: Tensor) -> Tensor:
+        return (first.exp() * (first - second)).sum() / len(batch)
+
+    if name == "trades":
+        term = divergence(p, q)
+    else:
+        term = divergence(p.detach(), q) + divergence(q.detach(), p)
+    (nn.functional.cross_entropy(clean, batch.labels) + 3 * term).backward()
+    assert_close(got, table.grad, atol=1e-5, rtol=1e-3)
+
+
 @pytest.mark.parametrize(("name", "norm"), [("trades", "linf"), ("trades", "l2"), ("smart", None)])
 def test_the_adversary_stays_in_its_ball(linear: TensorModel, name: str, norm: str | None) -> None:
     sizes: dict[str, Any] = {"step_size": 0.4, "init": 1, "radius": 0.2, "steps": 3}
