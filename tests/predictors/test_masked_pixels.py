@@ -73,6 +73,44 @@ def test_static_mask_has_one_query_with_the_noise_of_its_mask() -> None:
     assert torch.allclose(found.std(dim=0), torch.tensor(spread), rtol=0.04)
 
 
+def classified(own: ImageModel, predictor: Ars | StaticMaskVote, draws: int) -> tuple[Tensor, Tensor]:
+    """One image, and what the network sees of it in ``draws`` draws of the predictor's own sampler."""
+    seen: list[Tensor] = []
+    own.module.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach().clone()))
+    encoded = own.read(torch.rand(1, *SHAPE, generator=torch.Generator().manual_seed(1)))
+    predictor.sampler(own, encoded, seed=0, purpose="select").counts([(0, 0, draws)])
+    with torch.no_grad():
+        clean = own.start(own.batch(encoded))[0]
+    return clean, torch.cat(seen)
+
+
+def test_what_ars_classifies_has_the_stated_mean_and_variance() -> None:
+    """The sampler draws as much noise as its radius assumes, and the two queries are independent."""
+    predictor, draws = Ars(sigma=0.5, sigma_1=0.8), 20_000
+    clean, found = classified(model(Fixed()), predictor, draws)
+    sigma_1, sigma_2 = predictor.steps(model(Fixed()))
+    mask = Fixed()(clean[None])[0]
+    v = float(mask.square().mean()) * sigma_2**2
+    expected = (sigma_1**2 * v / (sigma_1**2 * mask.square() + v)).expand(SHAPE)
+    assert len(found) == draws
+    assert float((found.mean(dim=0) - clean).abs().max()) < 5 * math.sqrt(float(expected.max()) / draws)
+    assert torch.allclose(found.var(dim=0), expected, rtol=0.06)
+
+
+def test_a_static_mask_sees_nothing_of_the_image() -> None:
+    """Also where its network would answer to an image: all see the same mask, and its noise."""
+
+    class Looking(Fixed):
+        adaptive = False
+
+        def forward(self, look: Tensor) -> Tensor:
+            return torch.sigmoid(4 * look.mean(dim=1, keepdim=True))
+
+    clean, found = classified(model(Looking()), StaticMaskVote(sigma=0.5), 20_000)
+    assert torch.allclose(found.mean(dim=0), 0.5 * clean, atol=0.012)
+    assert torch.allclose(found.std(dim=0), torch.tensor(0.25), rtol=0.04)
+
+
 @pytest.mark.parametrize("sigma_1", [None, 0.26, 0.3, 5.0])
 def test_two_queries_compose_to_sigma(sigma_1: float | None) -> None:
     steps = Ars(sigma=0.25, sigma_1=sigma_1).steps(model(Fixed()))
