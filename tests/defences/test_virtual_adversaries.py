@@ -148,10 +148,8 @@ def test_the_word_embeddings_learn_from_both_answers(
     def divergence(first: Tensor, second: Tensor) -> Tensor:
         return (first.exp() * (first - second)).sum() / len(batch)
 
-    if name == "trades":
-        term = divergence(p, q)
-    else:
-        term = divergence(p.detach(), q) + divergence(q.detach(), p)
+    both = divergence(p.detach(), q) + divergence(q.detach(), p)
+    term = divergence(p, q) if name == "trades" else both
     (nn.functional.cross_entropy(clean, batch.labels) + 3 * term).backward()
     assert_close(got, table.grad, atol=1e-5, rtol=1e-3)
 
