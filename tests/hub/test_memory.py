@@ -39,6 +39,9 @@ def faults(**environment: str) -> tuple[str, int]:
 @pytest.mark.full
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
 def test_a_pass_asks_for_no_memory_that_the_one_before_freed() -> None:
-    assert faults()[0] == "True" and faults()[1] < 100
-    asked = faults(MALLOC_ARENA_MAX="4")  # the user's own setting is left alone
-    assert asked[0] == "False" and asked[1] > 1000
+    kept = faults()
+    assert kept[0] == "True" and kept[1] < 24
+    # The user's own setting is left alone. Under this one each of a pass's 24 tensors is mapped anew, whatever the system does
+    # with pages; what the C library does by itself depends on where its heap happens to end.
+    asked = faults(MALLOC_MMAP_THRESHOLD_="65536")
+    assert asked[0] == "False" and asked[1] >= 24
