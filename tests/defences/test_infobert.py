@@ -149,6 +149,20 @@ def test_weights_of_zero_leave_their_part_out(
     assert session(model, alpha=0, beta=0).loss(batch, FULL).extra is None
 
 
+@pytest.mark.parametrize(("only", "zero"), [("ib_only", "alpha"), ("anchored_only", "beta")])
+def test_one_term_alone_is_the_other_at_weight_zero(
+    model: TextModel, batch: Batch, only: str, zero: str
+) -> None:
+    totals = []
+    for settings in ({only: True, zero: 0.7}, {zero: 0.0}, {}):
+        torch.manual_seed(2)
+        own = session(model, **settings)
+        torch.manual_seed(2)
+        totals.append(own.loss(batch, FULL).total)
+    torch.testing.assert_close(totals[0], totals[1])
+    assert not torch.allclose(totals[0], totals[2])
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pairs_and_bfloat16(family: str) -> None:
     model = tiny_classifier(family, labels=2)
@@ -292,6 +306,7 @@ def test_attention_has_no_dropout_unless_asked_for(batch: Batch) -> None:
             {"anchored_from": 0, "anchored_to": 1},
             "leave none for negatives. Narrow them, or choose negatives=batch",
         ),
+        ({"ib_only": True, "anchored_only": True}, "nothing is left. Choose one"),
         ({"alpha": -1}, "alpha must be at least 0"),
         ({"beta": float("nan")}, "beta must be a finite number"),
         ({"negatives": "all"}, "negatives must be one of 'same-input', 'batch'"),
@@ -309,7 +324,7 @@ def test_all_words_may_be_anchored_where_negatives_come_from_elsewhere(
 ) -> None:
     everything = {"anchored_from": 0, "anchored_to": 1}
     assert session(model, **everything, negatives="batch").loss(batch, FULL).total.isfinite()
-    assert session(model, **everything, alpha=0).loss(batch, FULL).total.isfinite()
+    assert session(model, **everything, ib_only=True).loss(batch, FULL).total.isfinite()
 
 
 def test_a_model_without_words_is_refused() -> None:

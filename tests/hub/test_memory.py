@@ -41,7 +41,7 @@ def faults(**environment: str) -> tuple[str, int]:
 def test_a_pass_asks_for_no_memory_that_the_one_before_freed() -> None:
     kept = faults()
     assert kept[0] == "True" and kept[1] < 24
-    # The user's own setting is left alone. Under this one each of a pass's 24 tensors is mapped anew, whatever the system does
-    # with pages; what the C library does by itself depends on where its heap happens to end.
+    # The user's own setting is left alone. Under this one each of the 24 tensors of a pass is mapped anew,
+    # whatever the system does with pages; by itself the C library does what its heap lets it.
     asked = faults(MALLOC_MMAP_THRESHOLD_="65536")
     assert asked[0] == "False" and asked[1] >= 24

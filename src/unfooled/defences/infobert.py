@@ -51,12 +51,14 @@ class InfoBert:
     certifies: ClassVar[tuple[str, ...]] = ()
     deployed_as: ClassVar[str] = "plain"
 
-    alpha: float = setting(5e-3, "Weight of the anchored features (α); 0: bottleneck only", at_least=0)
+    alpha: float = setting(5e-3, "Weight of the anchored features (α)", at_least=0)
     beta: float | None = setting(
         None,
-        "Weight of the bottleneck (β of the code), 0: anchored only; 5e-3 if not given, of questions 5e-5",
+        "Weight of the bottleneck (β of the code); 5e-3 if not given, of questions 5e-5",
         at_least=0,
     )
+    ib_only: bool = setting(False, "Train with the bottleneck only: alpha is taken as 0")
+    anchored_only: bool = setting(False, "Train with the anchored features only: beta is taken as 0")
     anchored_from: float | None = setting(
         None,
         "Anchored are gradient ranks from this share of the words (c_l); 0.5 if not given, questions 0.75 …",
@@ -80,6 +82,11 @@ class InfoBert:
     )
 
     def __post_init__(self) -> None:
+        if self.ib_only and self.anchored_only:
+            raise UsageError(
+                "defence 'infobert': ib_only and anchored_only leave out each other's term, and nothing is "
+                "left. Choose one; --defence standard trains without both."
+            )
         low, high = self.anchored_from, self.anchored_to
         if low is None or high is None:
             return  # asked again when they are known
@@ -88,7 +95,8 @@ class InfoBert:
                 f"defence 'infobert': anchored_from ({low:g}) must be below anchored_to ({high:g}). The "
                 f"paper has {FROM} and {TO}."
             )
-        if self.alpha and self.negatives == "same-input" and (low, high) == (0, 1):
+        anchored = self.alpha and not self.ib_only
+        if anchored and self.negatives == "same-input" and (low, high) == (0, 1):
             raise UsageError(
                 "defence 'infobert': anchored_from=0 and anchored_to=1 anchor all words and leave none for "
                 "negatives. Narrow them, or choose negatives=batch."
@@ -100,6 +108,10 @@ class InfoBert:
             attentions(text.module)
         defaults = QUESTIONS if model.kind == "question" else TEXTS
         missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        if self.ib_only:
+            missing["alpha"] = 0.0
+        if self.anchored_only:
+            missing["beta"] = 0.0
         return replace(self, **missing)
 
     def begin(self, training: Training) -> InfoBertSession:
