@@ -33,7 +33,16 @@ FAST_SECONDS = 2.0
 """What a test of `make test-fast` may take."""
 
 
-LONGEST = ("test_readme.py", "test_train.py", "test_commands.py", "test_repeat.py", "test_attack_resume.py")
+LONGEST = (
+    "test_readme.py",
+    "test_attack_workers.py",
+    "test_train.py",
+    "test_commands.py",
+    "test_registry.py",
+    "test_toy_training.py",
+    "test_repeat.py",
+    "test_attack_resume.py",
+)
 """Files to begin with, so that no worker is left alone with one of them at the end."""
 
 

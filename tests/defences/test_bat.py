@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from unfooled.defences import DEFENCES, Pass, Session, Step, TrainingExample, ch
 from unfooled.defences.parts.bat_copies import Copies, changing_labels
 from unfooled.errors import UsageError, UserError
 from unfooled.models import Batch, TextModel
+from unfooled.settings import parse_assignments
 from unfooled.words.word import WORD
 
 SYNONYMS = {"film": ["movie", "story"], "good": ["fine", "great"], "cold": ["bold"]}
@@ -30,6 +32,7 @@ NAMES = ("bat-pairwise", "bat-triplet")
 NLI = Task("nli", "", "pair", ("entailment", "neutral", "contradiction"), max_length=48)
 TOPICS = Task("topics", "", "single", ("sport", "tech"), max_length=48, meaning_decides=False)
 OWN = Task("own.csv", "", "single", ("1", "2"), max_length=48)
+HARD = Task("hard.csv", "", "single", ("yes, it's \"so\"", "no"), max_length=48)
 
 
 @pytest.fixture(scope="module")
@@ -147,15 +150,20 @@ def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, ta
     assert alone == [first[7], first[3]], "whatever the batch, the order and the process"
 
 
-@pytest.mark.parametrize(("task", "told"), [(TOPICS, "says that the opposite"), (OWN, "nothing says")])
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [(TOPICS, "says that the opposite"), (OWN, "nothing says"), (HARD, "nothing says")],
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_task_without_antonyms_is_refused_with_what_to_set(name: str, task: Task, told: str) -> None:
     rows = rows_of(task, "a film", "a good film")
-    with pytest.raises(UsageError, match=rf"{told}.*--set obstinate_labels='\[{', '.join(task.labels)}\]'"):
+    with pytest.raises(UsageError, match=told) as refused:
         check_data(make_defence(name), rows)
-    check_data(
-        make_defence(name, {"obstinate_labels": [task.labels[1]]}), rows_of(task, "a film", "a good film")
-    )
+    words = shlex.split(str(refused.value).split("for example ")[1].split(". Otherwise")[0])
+    proposed = parse_assignments(words[1:])
+    assert words[0] == "--set" and proposed == {"obstinate_labels": list(task.labels)}
+    check_data(make_defence(name, proposed), rows)
+    check_data(make_defence(name, {"obstinate_labels": [task.labels[1]]}), rows)
     with pytest.raises(UsageError, match=r"has no label 'good'\. Its labels: "):
         check_data(make_defence(name, {"obstinate_labels": ["good"]}), rows)
 

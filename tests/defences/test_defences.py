@@ -12,7 +12,7 @@ import torch
 
 from tiny_models import TEXTS, tiny_classifier
 from tiny_training import begin, data_of, loss_of, with_copies
-from unfooled.defences import DEFENCES, Step, make_defence
+from unfooled.defences import DEFENCES, Step, check_kind, make_defence, training_for
 from unfooled.errors import UsageError
 from unfooled.models import Batch, Model, TextModel, new_image_model
 from unfooled.predictors import Classifier, make_predictor
@@ -135,3 +135,28 @@ def test_standard_is_cross_entropy_on_the_texts_as_they_are() -> None:
     ).logits
     expected = -logits.log_softmax(dim=-1)[torch.arange(6), batch.labels].mean()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_what_is_proposed_for_a_threat_serves_the_kind_of_model() -> None:
+    assert training_for("linf", "text") == ("noise-augment", "stability", "certified-rsmi")
+    assert set(training_for("linf", "image")) == {"noise-augment", "stability", "ars", "static-mask"}
+    assert "certified-rsmi" not in training_for("linf", "question")
+    assert set(training_for("linf")) == {*training_for("linf", "text"), *training_for("linf", "image")}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "instead"),
+    [
+        ("ars", "text", "certified-rsmi"),
+        ("static-mask", "text", "certified-rsmi"),
+        ("certified-rsmi", "image", "ars"),
+    ],
+)
+def test_a_defence_for_another_kind_of_model_names_its_counterpart(
+    name: str, kind: str, instead: str
+) -> None:
+    model = tiny_classifier("bert") if kind == "text" else tiny_model("ars")
+    with pytest.raises(
+        UsageError, match=f"'{name}' does not serve {kind}s: its masks? hides? .*{instead} masks"
+    ):
+        check_kind(make_defence(name), model)

@@ -49,6 +49,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "not divided": (torch.full(SHAPE, 200.0), "Divide pixels up to 255 by 255"),
     "negative": (torch.full(SHAPE, -0.1), "some are outside or NaN"),
     "NaN": (torch.full(SHAPE, torch.nan), "NaN"),
+    "strings": (np.array([["a"]]), "the pixels are of type <U1. Give bytes from 0 to 255"),
+    "objects": (np.array([[None]]), "the pixels are of type object"),
     "whole numbers": (np.zeros((8, 6, 3), np.int64), "the pixels are int64. Give bytes from 0 to 255"),
 }
 

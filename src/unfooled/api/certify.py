@@ -124,7 +124,8 @@ def certify(
         certifier.chosen = of_the_majority(certifier.chosen, opened.model)
     else:
         if opened.model.kind != "tensor" and not trains_for(opened.defence, threat):
-            certifier.chosen = not_trained_for(certifier.chosen, opened.defence, training_for(threat))
+            better = training_for(threat, opened.model.kind)
+            certifier.chosen = not_trained_for(certifier.chosen, opened.defence, better)
         certifier.chosen = not_its_own(certifier.chosen, own, opened, changed)
     given = which.texts is not None or which.tensors is not None
     if given:

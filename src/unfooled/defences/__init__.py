@@ -95,7 +95,7 @@ def check_kind(defence: Defence, model: Model) -> None:
     """Refuse a kind of model that a defence, or a part of it, says it cannot serve (``refuses``)."""
     for part in defence.parts if isinstance(defence, Combination) else (defence,):
         if reason := getattr(part, "refuses", {}).get(model.kind):
-            raise UsageError(f"The defence '{part.name}' does not serve questions: {reason}.")
+            raise UsageError(f"The defence '{part.name}' does not serve {model.kind}s: {reason}.")
 
 
 def settings_of(defence: Defence) -> JsonObject:
@@ -126,9 +126,10 @@ def deployed_for(predictor: str) -> tuple[str, ...]:
     return tuple(found[0]) if found else ()
 
 
-def training_for(threat: str) -> tuple[str, ...]:
-    """The defences that train for certificates against a threat."""
-    return tuple(name for name, cls in DEFENCES.items() if threat in cls.certifies)
+def training_for(threat: str, kind: str | None = None) -> tuple[str, ...]:
+    """The defences that train for certificates against a threat, and serve this kind of model."""
+    serving = (name for name, cls in DEFENCES.items() if kind not in getattr(cls, "refuses", {}))
+    return tuple(name for name in serving if threat in DEFENCES[name].certifies)
 
 
 __all__ = [

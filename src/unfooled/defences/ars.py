@@ -41,6 +41,9 @@ class MaskedDefence(ABC):
 
     learning_rate: ClassVar[float] = 1e-3
     certifies: ClassVar[tuple[str, ...]] = ("linf",)
+    refuses: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("text", "question"), "its mask hides pixels; certified-rsmi masks words"
+    )
 
     sigma: float | None = setting(
         None, "Noise σ, pixels from 0 to 1: what the radius rests on; 0.25 if not given", at_least=0

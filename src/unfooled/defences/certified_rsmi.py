@@ -38,7 +38,8 @@ class CertifiedRsmi:
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("l2", "linf", "each-word")
     refuses: ClassVar[dict[str, str]] = {
-        "question": "its vote is certified for labels, and spans have no certificate yet"
+        "question": "its vote is certified for labels, and spans have no certificate yet",
+        "image": "its masks hide words; ars masks pixels",
     }
     deployed_as: ClassVar[str] = "certified-masked"
 

@@ -163,7 +163,12 @@ class ImageModel(TensorModel):
         try:
             found = one if isinstance(one, Tensor) else torch.tensor(np.ascontiguousarray(one))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise UsageError(f"An image is an array of pixels, not {type(one).__name__}.") from error
+            if not isinstance(one, np.ndarray):
+                raise UsageError(f"An image is an array of pixels, not {type(one).__name__}.") from error
+            return Unreadable(
+                f"the pixels are of type {one.dtype}. Give bytes from 0 to 255, or numbers from 0 to 1",
+                f"array of the shape {one.shape}",
+            )
         if found.dim() == 2:
             return found.unsqueeze(-1) if found.dtype == torch.uint8 else found.unsqueeze(0)
         return found

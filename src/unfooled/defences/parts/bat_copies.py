@@ -8,7 +8,9 @@ of the example). Words that the model does not read any more, past its length, a
 
 from __future__ import annotations
 
+import json
 import random
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -107,9 +109,10 @@ def words_with_antonyms(texts: Iterable[str]) -> Iterator[tuple[str, Sequence[st
 
 def changing_labels(task: Task, given: Sequence[str] | None) -> frozenset[int]:
     """The labels whose examples get obstinate copies: those given, else as the task and its labels say."""
+    named = shlex.quote(json.dumps(list(task.labels), ensure_ascii=False))
     remedy = (
-        "If it does for some labels, name them, for example --set "
-        f"obstinate_labels='[{', '.join(task.labels)}]'. Otherwise choose another defence."
+        f"If it does for some labels, name them, for example --set obstinate_labels={named}. Otherwise "
+        "choose another defence."
     )
     if given is not None:
         wrong = [name for name in given if name not in task.labels]
