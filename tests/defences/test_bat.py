@@ -32,7 +32,7 @@ NAMES = ("bat-pairwise", "bat-triplet")
 NLI = Task("nli", "", "pair", ("entailment", "neutral", "contradiction"), max_length=48)
 TOPICS = Task("topics", "", "single", ("sport", "tech"), max_length=48, meaning_decides=False)
 OWN = Task("own.csv", "", "single", ("1", "2"), max_length=48)
-HARD = Task("hard.csv", "", "single", ("yes, it's \"so\"", "no"), max_length=48)
+HARD = Task("hard.csv", "", "single", ('yes, it\'s "so"', "no"), max_length=48)
 
 
 @pytest.fixture(scope="module")

@@ -134,13 +134,49 @@ def test_models_that_met_other_inputs_or_another_attack_are_not_ranked(
     assert "holds up best" not in text and "inputs: no ranking." in text
 
 
-def test_overlapping_robustness_is_said(make_run: MakeRun) -> None:
+def test_a_gain_that_may_be_chance_is_said(make_run: MakeRun) -> None:
     first, second = make_run("first"), make_run("second")
     write_attack(first / "attacks" / "textfooler", outcomes(4, 6))
     write_attack(second / "attacks" / "textfooler", outcomes(5, 5))
     text = page(first, second).text
     assert "No model is shown to hold up best: of 100 texts, 60 stay right under textfooler for first" in text
-    assert "against 50 for second; the interval of second overlaps with that of first." in text
+    assert "against 50 for second; counted input by input, the gain over second may be chance." in text
+
+
+def test_models_are_compared_input_by_input(make_run: MakeRun) -> None:
+    """Of 100 texts 40 and 50 break, the 40 among the 50: the intervals overlap, the gain is certain."""
+    defence = {"name": "rsmi", "settings": {}}
+    hard, plain = make_run("hard", marker={"defence": defence}), make_run("plain")
+    write_attack(
+        hard / "attacks" / "one", outcomes(40, 60, fresh_successes=0, fresh_total=9), randomised=True
+    )
+    write_attack(plain / "attacks" / "one", outcomes(50, 50))
+    data = read_report_data([hard, plain])
+    gain = cells(tables(data)["gains"])
+    assert (gain["Model"].value, gain["Over"].value, gain["Attack"].value) == ("hard", "plain", "textfooler")
+    assert gain["Inputs"].value == 100 and gain["RAcc gained"].text == "+10.0"
+    assert 0 < gain["RAcc gained"].low < 0.1 < gain["RAcc gained"].high < 0.2
+    assert gain["RAcc gained, re-verified"].text == "+50.0"
+    ours, theirs = (one.attacks[0].rate("racc") for one in data.models)
+    assert ours["interval"][0] < theirs["interval"][1]
+    assert "Hard holds up best: of 100 texts, 60 stay right" in page(hard, plain).text
+    assert len(tables(data)["gains"].rows) == 1, "the plain model is not compared with itself"
+
+
+@pytest.mark.parametrize("goal", ["fickle", "obstinate"])
+def test_inputs_that_one_model_could_not_be_attacked_on_are_left_out_of_the_gain(
+    make_run: MakeRun, goal: str
+) -> None:
+    first, second = make_run("first"), make_run("second")
+    rows = outcomes(5, 5)
+    write_attack(first / "attacks" / "one", [{**rows[0], "status": "not-attackable"}, *rows[1:]], goal=goal)
+    write_attack(
+        second / "attacks" / "one", [*rows[:8], {**rows[8], "status": "skipped"}, rows[9]], goal=goal
+    )
+    found = tables(read_report_data([first, second]))
+    gain = cells(found["gains" if goal == "fickle" else "obstinate-gains"])
+    assert (gain["Model"].value, gain["Inputs"].value) == ("second", 9)
+    assert gain["RAcc gained"].value == pytest.approx(-1 / 9)
 
 
 def test_every_class_has_its_accuracy_clean_and_under_the_worst_attack(make_run: MakeRun) -> None:

@@ -16,7 +16,7 @@ def seed_families(data: Evidence) -> dict[str, list[ModelEvidence]]:
     for model in data.models:
         if model.run and (key := _without_seed(model.run.config_text)):
             groups.setdefault(key, []).append(model)
-    found = [group for group in groups.values() if len({_seed(m) for m in group}) > 1]
+    found = [group for group in groups.values() if len({seed_of(m) for m in group}) > 1]
     return {f"{group[0].defence} on {group[0].task}, like {group[0].name}": group for group in found}
 
 
@@ -33,7 +33,7 @@ def _config(text: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _seed(model: ModelEvidence) -> Any:
+def seed_of(model: ModelEvidence) -> Any:
     return _config(model.run.config_text).get("seed") if model.run else None
 
 

@@ -59,9 +59,8 @@ def _ranking(found: Comparison, data: Evidence, *, named: bool) -> str:
     of = f"of 100 {things([first.model.reads])}, {_hundred(first.worst.rate('racc'))} stay right {under}"
     if near := found.near:
         told = (
-            f"no model is shown to hold up best: {of} for {first.model.name}, against {against}; the "
-            f"interval{'' if len(near) == 1 else 's'} of {joined(near)} overlap"
-            f"{'s' if len(near) == 1 else ''} with that of {first.model.name}."
+            f"no model is shown to hold up best: {of} for {first.model.name}, against {against}; counted "
+            f"input by input, the gain over {joined(near)} may be chance."
         )
     else:
         told = f"{first.model.name} holds up best: {of}, against {against}."

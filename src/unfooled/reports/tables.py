@@ -15,6 +15,7 @@ from unfooled.files import JsonMapping
 from unfooled.reports.formatting import duration as _duration
 from unfooled.reports.formatting import number as _number
 from unfooled.reports.formatting import percent as _percent
+from unfooled.statistics.paired import Difference
 
 ABSENT = "–"
 
@@ -89,6 +90,16 @@ def share(rate: JsonMapping | None, note: str = "") -> TableCell:
 def plain_share(value: float | None) -> TableCell:
     """A proportion without an interval."""
     return NOTHING if value is None else TableCell(value, _percent(value))
+
+
+def points(found: Difference | None) -> TableCell:
+    """The difference of two proportions, in percentage points with its sign and interval."""
+    if found is None:
+        return NOTHING
+    between = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    return TableCell(
+        found.value, f"{100 * found.value:+.1f}", between, low=found.low, high=found.high, n=found.n
+    )
 
 
 def mean(found: JsonMapping | None) -> TableCell:

@@ -11,6 +11,7 @@ from unfooled.records.row_check import row_notes
 from unfooled.records.summaries.attack_summary import cut_short, untried
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Value, Values
+from unfooled.reports.comparison import gains
 from unfooled.reports.formatting import percent
 from unfooled.reports.section import Content, Section, slots
 from unfooled.reports.tables import Column, Table, TableCell
@@ -46,8 +47,9 @@ def content(data: Evidence) -> Content:
     if not found and not published:
         return None
     chart = _chart(data, found)
+    own = [attack_table("attacks", data, found), *gain_tables("gains", data, "fickle")] if found else []
     return {
-        "tables": [*([attack_table("attacks", data, found)] if found else []), *published],
+        "tables": [*own, *published],
         "charts": [chart] if chart else [],
         "randomised": any(one.randomised for _, one in found),
         "notes": notes(found),
@@ -69,6 +71,34 @@ def attack_table(
         "be attacked or were refused are left out of RAcc and ASR."
     )
     return Table(name, first + caption, COLUMNS, rows).without_empty_columns()
+
+
+def gain_tables(name: str, data: Evidence, goal: str) -> list[Table]:
+    """What each model gains over the plain one on the same inputs; none where nothing is comparable."""
+    rows = [
+        [
+            tables.words(one.model.name),
+            tables.words(one.over.name),
+            tables.words(one.attack.name),
+            tables.whole(one.gain.n),
+            tables.points(one.gain),
+            tables.points(one.verified),
+        ]
+        for one in gains(data, goal)
+    ]
+    columns = (
+        Column("Model", numeric=False),
+        Column("Over", numeric=False, meaning="the plain model of the same task and seed, or the first"),
+        Column("Attack", numeric=False),
+        Column("Inputs", meaning="that both models met"),
+        Column("RAcc gained", meaning="percentage points, input by input"),
+        Column("RAcc gained, re-verified"),
+    )
+    caption = (
+        "The same attack on the same inputs, compared input by input, with 95 % intervals (Newcombe). Models "
+        "err on much the same inputs, so a gain may be certain where the intervals of two models overlap."
+    )
+    return [Table(name, caption, columns, rows).without_empty_columns()] if rows else []
 
 
 def notes(found: Sequence[tuple[ModelEvidence, Attack]]) -> list[str]:

@@ -9,7 +9,7 @@ from unfooled.records.evidence import Evidence
 from unfooled.reports import tables
 from unfooled.reports.charts import Axis, Point, Scatter
 from unfooled.reports.section import Content, Section, slots
-from unfooled.reports.sections.attacks import attack_table, notes
+from unfooled.reports.sections.attacks import attack_table, gain_tables, notes
 from unfooled.reports.tables import Column, Table
 
 CHANGED = (
@@ -24,8 +24,9 @@ def content(data: Evidence) -> Content:
     if not found and not certain:
         return None
     chart = _chart(data)
+    attacked = [attack_table("obstinate", data, found, first=CHANGED)] if found else []
     return {
-        "tables": [_table(data)] + ([attack_table("obstinate", data, found, first=CHANGED)] if found else []),
+        "tables": [_table(data), *attacked, *gain_tables("obstinate-gains", data, "obstinate")],
         "charts": [chart] if chart else [],
         "notes": notes(found),
         "attacked": bool(found),
