@@ -14,6 +14,7 @@ from unfooled.attacks import Answer, Asked, Limits, Outcome, any_recipe
 from unfooled.attacks.image.ball import Ball
 from unfooled.attacks.image.image_attempt import ImageAttempt, ImageExample
 from unfooled.attacks.image.image_story import run_image_attacks
+from unfooled.attacks.victim import PixelGradient
 from unfooled.attacks.victims.image_victim import ImageVictim
 from unfooled.errors import UsageError
 from unfooled.models import ImageModel, KeyedNoise, Noise, mix, new_image_model
@@ -224,6 +225,53 @@ def test_cw_finds_the_distance_to_the_other_class() -> None:
     assert TRUE["l2"] <= outcome.image.distance < 1.02 * TRUE["l2"]
 
 
+@pytest.mark.parametrize("eot", [1, 4])
+def test_cw_on_a_randomised_victim_ends_where_fresh_noise_agrees(eot: int) -> None:
+    """Of hundreds of noisy passes some are wrong near the original, and the nearest of them is no success."""
+    pytest.importorskip("foolbox")
+    settings = {"steps": 60, "rounds": 3, "eot": eot}
+    outcome = attacked("cw-l2", settings, 4 * TRUE["l2"], victim_of(NOISY))
+    assert outcome.status == "success" and outcome.image and outcome.image.distance
+    assert TRUE["l2"] < outcome.image.distance < 2 * TRUE["l2"]
+    assert (outcome.fresh_successes or 0) >= 15
+    near = attacked("cw-l2", settings, 0.5 * TRUE["l2"], victim_of(NOISY))
+    assert near.status == "failed", "half the way to the boundary most of 9 votes are right"
+
+
+def test_cw_walks_along_the_gradient_where_foolbox_finds_nothing() -> None:
+    victim = victim_of()
+
+    def nothing(asked: Sequence[Any], **given: Any) -> list[None]:
+        return [None] * len(asked)
+
+    outcome = attacked("cw-l2", {}, 3 * TRUE["l2"], victim, {"carlini": nothing})
+    assert outcome.status == "success" and outcome.image and outcome.image.distance
+    assert TRUE["l2"] <= outcome.image.distance < 1.5 * TRUE["l2"]
+    assert attacked("cw-l2", {}, 0.9 * TRUE["l2"], victim, {"carlini": nothing}).status == "failed"
+
+
+def test_untouched_image_is_no_success_however_often_it_is_wrong() -> None:
+    victim, image = victim_of(NOISY), IMAGE.numpy()
+
+    def wrong_now_and_then(asked: Sequence[Asked[Any]]) -> list[Answer]:
+        if len(asked) > 1 or next(first):
+            return [Answer((0.0, 1.0), 1) for _ in asked]
+        return [Answer((1.0, 0.0), 0) for _ in asked]
+
+    def unchanged(asked: Sequence[Any], **given: Any) -> list[Any]:
+        return [image.copy() for _ in asked]
+
+    def flat(asked: Sequence[Any], **given: Any) -> list[PixelGradient]:
+        return [PixelGradient(np.zeros_like(image), (0.0, 1.0)) for _ in asked]
+
+    first = iter([True] + [False] * 100)  # the first answer of the attack is right
+    own = {"victim": wrong_now_and_then, "carlini": unchanged, "gradients": flat}
+    assert attacked("cw-l2", {}, 1.0, victim, own).status == "failed"
+    first = iter([True] + [False] * 100)
+    given = {"steps": 3, "random_start": False}
+    assert attacked("pgd-l2", given, 1.0, victim, own).status == "failed"
+
+
 @pytest.mark.full
 def test_boundary_only_comes_nearer_and_ends_near_the_boundary() -> None:
     starts = attacked("boundary", {"steps": 0}, 5.0)
@@ -349,6 +397,44 @@ def test_randomised_success_is_verified_on_fresh_noise() -> None:
     assert far.status == "success" and far.fresh_total == 20 and far.fresh_successes is not None
     assert near.status == "failed" or (near.fresh_successes or 0) < far.fresh_successes
     assert far.verified
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("pgd-l2", {"step_size": 0.02, "steps": 60}),
+        ("apgd-ce", {"norm": "l2", "steps": 30}),
+        ("boundary", {"steps": 300}),
+    ],
+)
+def test_search_goes_on_until_a_randomised_victim_is_surely_wrong(name: str, given: dict[str, Any]) -> None:
+    """Beyond the boundary most fresh votes agree with a success, wherever the search crossed it."""
+    limits = {"fresh_predictions": 200, "query_budget": 50_000}
+    outcome = attacked(name, given, 4 * TRUE["l2"], victim_of(NOISY), **limits)
+    assert outcome.status == "success" and outcome.fresh_successes is not None
+    assert outcome.fresh_successes > 130
+
+
+def test_targets_of_a_randomised_victim_come_by_mean_probability() -> None:
+    """All votes go to class 0; of the others 3 is nearest, then 1, then 2."""
+
+    class Fixed(nn.Module):
+        def forward(self, values: Tensor) -> Tensor:
+            return torch.tensor([5.0, 1.0, 0.0, 2.0]).expand(len(values), 4) + 0 * values.flatten(1)[:, :4]
+
+    model = ImageModel(Fixed(), SHAPE)
+    victim = ImageVictim(Classifier(model, NOISY, labels=["0", "1", "2", "3"]))
+    targets: list[int | None] = []
+
+    def gradients(asked: Any, **given: Any) -> Any:
+        targets.append(given.get("target"))
+        return victim.gradients(asked, **given)
+
+    example = ImageExample(0, IMAGE.numpy(), 0, 0.1)
+    recipe: Any = any_recipe("apgd-t", {"steps": 1, "eot": 1})
+    own = services(victim) | {"gradients": gradients}
+    list(run_image_attacks([example], recipe, own, limits=Limits(), randomised=True))
+    assert list(dict.fromkeys(targets)) == [None, 3, 1, 2]
 
 
 def test_lucky_answer_is_a_success_as_attacked_and_none_re_verified() -> None:

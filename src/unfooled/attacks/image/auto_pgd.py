@@ -6,7 +6,8 @@ have momentum and begin at 2ε. At checkpoints, which come ever sooner, the step
 back to its best point, unless most steps raised the loss. Against a randomised victim gradient and loss are
 means over ``eot`` fresh draws of its noise.
 
-Deviations: the victim is asked as soon as the gradient's own pass is wrong, and a success ends the search.
+Deviations: the victim is asked as soon as the gradient's own pass is wrong, and a success ends the search (of
+a randomised victim, one that all of five answers confirm; else the search goes on and keeps the best image).
 Back at the best point the momentum is 0. The DLR of a target needs four classes: with three the fourth logit,
 with two the ratio is left out.
 """
@@ -14,7 +15,7 @@ with two the ratio is left out.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,6 +51,7 @@ class AutoPgd(ABC):
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients",)
     minimal: ClassVar[bool] = False
+    version: ClassVar[int] = 2  # 1 ended at the first image that most of five answers got wrong
     loss: ClassVar[str]
 
     norm: Norm = setting("linf", NORM_HELP)
@@ -71,16 +73,23 @@ class AutoPgd(ABC):
         return self.norm
 
     @abstractmethod
-    def targets_of(self, attempt: ImageAttempt) -> list[int | None]:
+    def targets_of(self, attempt: ImageAttempt, scores: Sequence[float]) -> list[int | None]:
         """The classes that are searched for, one after another; None: any other."""
 
     def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
+        scores = yield from self._scores(attempt)
         for restart in range(self.restarts):
-            for target in self.targets_of(attempt):
+            for target in self.targets_of(attempt, scores):
                 found = yield from self._climb(attempt, target, restart)
                 if found is not None:
                     return found
         return None
+
+    def _scores(self, attempt: ImageAttempt) -> Steps[tuple[float, ...]]:
+        """How likely each class is: a vote gives most classes no share at all, mean probabilities do."""
+        if not (self.loss == "dlr" and attempt.randomised and len(attempt.first.scores) > 2):
+            return attempt.first.scores
+        return (yield from attempt.slope(attempt.image, draws=self.eot, loss="ce")).scores
 
     def _climb(self, attempt: ImageAttempt, target: int | None, restart: int) -> Steps[ImageArray | None]:
         ball, right = attempt.ball(self.norm), attempt.example.label
@@ -88,10 +97,10 @@ class AutoPgd(ABC):
         for first in (True, *[False] * self.steps):
             image = climb.image if first else climb.moved()
             slope = yield from attempt.slope(image, draws=self.eot, loss=self.loss, target=target)
-            if slope.label != right and (yield from attempt.fooled(image)):
+            if slope.label != right and (yield from attempt.surely_fooled(image)):
                 return image
             climb.take(slope)
-        return climb.best if (yield from attempt.fooled(climb.best)) else None
+        return climb.best if (yield from attempt.surely_fooled(climb.best)) else None
 
     def _start(self, attempt: ImageAttempt, ball: Ball, target: int | None, restart: int) -> ImageArray:
         """A random point on the surface of the ball."""
@@ -181,7 +190,7 @@ class ApgdCe(AutoPgd):
     def cost(self) -> int:
         return self.restarts * (self.steps + 1) * self.eot
 
-    def targets_of(self, attempt: ImageAttempt) -> list[int | None]:
+    def targets_of(self, attempt: ImageAttempt, scores: Sequence[float]) -> list[int | None]:
         return [None]
 
 
@@ -201,7 +210,7 @@ class ApgdT(AutoPgd):
     def cost(self) -> int:
         return self.restarts * self.targets * (self.steps + 1) * self.eot
 
-    def targets_of(self, attempt: ImageAttempt) -> list[int | None]:
-        scores, right = attempt.first.scores, attempt.example.label
+    def targets_of(self, attempt: ImageAttempt, scores: Sequence[float]) -> list[int | None]:
+        right = attempt.example.label
         others = [label for label in range(len(scores)) if label != right]
         return list(sorted(others, key=lambda label: -scores[label])[: self.targets])

@@ -3,7 +3,8 @@
 It begins at an image that the victim gets wrong (noise, an inverted or a flat one), moves to the boundary by
 bisection, and then takes random steps on the sphere around the original and steps towards it, keeping what is
 still wrong. Both step sizes follow the share of steps that are kept, as in the paper. A randomised victim
-answers each query with its vote, and a step is kept if most of several votes are wrong.
+answers each query with its vote, and a step is kept if most of several votes are wrong; the walk ends further
+out on its line, where all of them are.
 
 Ours and not Foolbox's: there one generator draws for the whole batch. Here each image has its own, and the
 queries of many images are pooled.
@@ -48,6 +49,7 @@ class Boundary:
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ()
     minimal: ClassVar[bool] = True
+    version: ClassVar[int] = 2  # 1 ended at the first image that most of five answers got wrong
 
     eps: float | None = setting(None, EPS_HELP, at_least=0)
     steps: int = setting(1000, "Steps of the walk, one or two queries each", at_least=0, at_most=MOST_STEPS)
@@ -79,7 +81,7 @@ class Boundary:
                 yield from walk.on()
             finally:
                 best = walk.best
-            return (yield from steadied(attempt, best))
+            return (yield from steadied(attempt, best, attempt.ball(self.distance)))
         except BudgetSpent:
             return best  # what was found before the budget ended
 

@@ -42,6 +42,7 @@ class GradientSteps(ABC):
     reads: ClassVar[str] = "image"
     goal: ClassVar[GoalName] = "fickle"
     minimal: ClassVar[bool] = False
+    version: ClassVar[int] = 2  # 1 ended at the first image that most of five answers got wrong
     slopes: ClassVar[str] = "gradients"
     """The service that gives gradients."""
 
@@ -76,16 +77,19 @@ class GradientSteps(ABC):
         return None
 
     def _climb(self, attempt: ImageAttempt, restart: int) -> Steps[ImageArray | None]:
-        """One search: the victim is asked wherever the gradient's own pass was wrong, and at the end."""
+        """One search: the victim is asked wherever the gradient's own pass was wrong, and at the end.
+
+        A randomised victim must be wrong every time for the search to end: steps go on into the other class.
+        """
         ball = attempt.ball(self.distance)
         image = self._start(attempt, ball, restart)
         for step in range(self.steps):
             slope = yield from attempt.slope(image, draws=self.eot, loss=self.loss, of=self.slopes)
             wrong = step and self.slopes == "gradients" and slope.label != attempt.example.label
-            if wrong and (yield from attempt.fooled(image)):
+            if wrong and (yield from attempt.surely_fooled(image)):
                 return image
             image = self._moved(attempt.image, image, slope.gradient, ball)
-        return image if (yield from attempt.fooled(image)) else None
+        return image if (yield from attempt.surely_fooled(image)) else None
 
     def _start(self, attempt: ImageAttempt, ball: Ball, restart: int) -> ImageArray:
         if not self.random_start:

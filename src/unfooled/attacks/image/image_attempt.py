@@ -21,7 +21,11 @@ from unfooled.attacks.victim import Answer, Asked, ImageArray, PixelGradient, de
 from unfooled.records.outcome import LimitHit
 
 VOTES = 5
-"""Answers of a randomised victim, most of which must be wrong before a search ends: one may be luck."""
+"""Answers of a randomised victim to one image, all of which must be wrong before a search ends.
+
+A search asks about many images, so some of them are wrong three times of five by luck alone. It remembers
+the one that was wrong most often and goes on: what it ends with shall hold on fresh noise.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,16 @@ class ImageAttempt(Budget):
     search_over: bool = False
     tried: bool = False
     within: Ball | None = None
-    """Where an image must lie to be remembered as ``lucky``; None: anywhere."""
-    lucky: ImageArray | None = None
-    """An image that fooled a randomised victim once, but not in most of several answers."""
+    """Where an image must lie to be remembered as ``best``; None: anywhere."""
+    nearest: bool = False
+    """Of images that fooled a randomised victim equally often, remember the first, not the last."""
+    best: ImageArray | None = None
+    """The image that fooled a randomised victim most often, if none did so every time."""
+    best_votes: int = 0
+    trying: str = ""
+    """The recipe, of several, that searches now."""
     found_by: str = ""
-    """The recipe, of several, that found the result."""
+    """The one that found the result."""
 
     def __post_init__(self) -> None:
         # The size is left out: attacks of all sizes see the same noise, so they agree on the first answer.
@@ -94,26 +103,37 @@ class ImageAttempt(Budget):
         return answer
 
     def fooled(self, image: ImageArray) -> Steps[bool]:
-        """Whether the image reaches the goal, for a randomised victim in most of several answers.
+        """Whether the image reaches the goal, for a randomised victim in most of several answers."""
+        _, votes = yield from self.judged(image)
+        return 2 * votes > VOTES
 
-        One that does so only at first is remembered as ``lucky``.
+    def surely_fooled(self, image: ImageArray) -> Steps[bool]:
+        """Whether the image reaches the goal, for a randomised victim in all of several answers."""
+        _, votes = yield from self.judged(image)
+        return votes == VOTES
+
+    def judged(self, image: ImageArray) -> Steps[tuple[Answer, int]]:
+        """The first answer, and how many of ``VOTES`` reach the goal; a fixed victim's are all alike.
+
+        A randomised victim whose first answer is right is not asked again.
         """
-        _, fooled = yield from self.judged(image)
-        return fooled
-
-    def judged(self, image: ImageArray) -> Steps[tuple[Answer, bool]]:
-        """The first answer, and whether the victim is ``fooled``."""
         answer = yield from self.ask(image)
         if not self.goal.reached(answer):
-            return answer, False
+            return answer, 0
         if not self.randomised:
-            return answer, True
+            return answer, VOTES
         again = yield from self._answered([image] * (VOTES - 1))
-        if 2 * (1 + sum(self.goal.reached(one) for one in again)) > VOTES:
-            return answer, True
-        if self.lucky is None and (self.within is None or self.within.holds(self.image, image)):
-            self.lucky = image
-        return answer, False
+        votes = 1 + sum(self.goal.reached(one) for one in again)
+        if votes < VOTES:
+            self._remember(image, votes)
+        return answer, votes
+
+    def _remember(self, image: ImageArray, votes: int) -> None:
+        """Keep the image as the best one; the original itself is no success, however often it is wrong."""
+        better = votes > self.best_votes or (votes == self.best_votes and not self.nearest)
+        inside = self.within is None or self.within.holds(self.image, image)
+        if better and inside and not np.array_equal(image, self.image):
+            self.best, self.best_votes, self.found_by = image, votes, self.trying
 
     def fresh(self, image: ImageArray, count: int) -> Steps[list[Answer]]:
         """Independent answers to the same image, outside the query count."""
@@ -140,15 +160,21 @@ class ImageAttempt(Budget):
         result: PixelGradient = found
         return result
 
-    def crafted(self, service: str, calls: int, draws: int, **settings: Any) -> Steps[ImageArray]:
-        """What a library makes of the image in one go, with ``calls`` gradients of ``draws`` draws each."""
+    def crafted(
+        self, service: str, calls: int, draws: int, judges: int, **settings: Any
+    ) -> Steps[ImageArray | None]:
+        """What a library makes of the image in one go; None if it found nothing.
+
+        It asks for ``calls`` gradients of ``draws`` draws each, and of a randomised victim for the mean of
+        ``judges`` more as often.
+        """
         self.check_budget()
-        options = tuple(sorted({**settings, "draws": draws}.items()))
+        options = tuple(sorted({**settings, "draws": draws, "judges": judges}.items()))
         (found,) = yield Request(service, ((self._asked(self.image), self.example.label),), options)
         self.gradients += calls
         self.queries += calls
-        self.forwards += calls * (draws if self.randomised else 1)
-        result: ImageArray = found
+        self.forwards += calls * (draws + judges if self.randomised else 1)
+        result: ImageArray | None = found
         return result
 
     def _answered(self, images: list[ImageArray]) -> Steps[list[Answer]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
 from unfooled.attacks.attempt import Steps
 from unfooled.attacks.goals import GoalName
-from unfooled.attacks.image.ball import RADII, Norm
+from unfooled.attacks.image.ball import RADII, Ball, Norm
 from unfooled.attacks.image.image_attempt import ImageAttempt
 from unfooled.attacks.victim import ImageArray
 from unfooled.errors import UsageError
@@ -68,17 +69,55 @@ def check_eps(eps: float | None) -> None:
 
 
 STRETCHES = (1.0, 1.001, 1.01, 1.03, 1.1, 1.2, 1.5, 2.0)
+"""Lengths that are tried whatever the ball; longer ones follow as far as its edge."""
+DRAWN_STRETCHES = (1.0, 1.1, 1.2, 1.5, 2.0)
+"""Those for a randomised victim: every length that is tried is another chance to be lucky."""
+LONGER = 1.4
+REFINED = 2
+"""Bisections between the last length that does not fool a randomised victim and the first one that does."""
 
 
-def steadied(attempt: ImageAttempt, found: ImageArray) -> Steps[ImageArray | None]:
-    """The first image on the line from the original through ``found``, and beyond, that fools the victim.
+def steadied(attempt: ImageAttempt, found: ImageArray, ball: Ball) -> Steps[ImageArray | None]:
+    """The first image on the line from the original through ``found`` that surely fools the victim.
 
     A minimal success lies where the victim is undecided: another draw of its noise, or the rounding of
-    another batch, may give another answer.
+    another batch, may give another answer. The line ends at the edge of the ball or at twice the length.
     """
-    for stretch in STRETCHES:
-        moved = attempt.image + stretch * (found - attempt.image)
-        candidate: ImageArray = moved.clip(0, 1).astype(found.dtype)
-        if (yield from attempt.fooled(candidate)):
-            return candidate
-    return None
+    towards = found - attempt.image
+    length = ball.distance(attempt.image, found)
+    if length == 0:
+        return None
+
+    def at(stretch: float) -> ImageArray:
+        moved: ImageArray = (attempt.image + stretch * towards).clip(0, 1).astype(found.dtype)
+        return moved
+
+    before = 0.0
+    first = DRAWN_STRETCHES if attempt.randomised else STRETCHES
+    for stretch in _stretches(first, ball.radius / length):
+        image = at(stretch)
+        if stretch > first[-1]:
+            image = ball.nearest(attempt.image, image)
+        if (yield from attempt.surely_fooled(image)):
+            break
+        before = stretch
+    else:
+        return None
+    for _ in range(REFINED if attempt.randomised and before else 0):
+        middle = (before + stretch) / 2
+        nearer = at(middle)
+        if (yield from attempt.surely_fooled(nearer)):
+            image, stretch = nearer, middle
+        else:
+            before = middle
+    return image
+
+
+def _stretches(first: Sequence[float], edge: float) -> Iterator[float]:
+    yield from first
+    longer = first[-1] * LONGER
+    while longer < edge:
+        yield longer
+        longer *= LONGER
+    if edge > first[-1]:
+        yield edge

@@ -48,14 +48,14 @@ def _attack(attempt: ImageAttempt, recipe: ImageRecipe) -> Steps[Outcome]:
             return _outcome(attempt, "refused", ball, message=wrong)
         if first.abstained or not ACCURACY.right(first.label, example.label):
             return _outcome(attempt, "skipped", ball)
-        # A member of `worst` may look far outside; what fools there by luck is no result.
-        attempt.within = None if recipe.minimal else ball
+        # Boundary attacks look far outside too; what fools there now and then is no result.
+        attempt.within, attempt.nearest = ball, recipe.minimal
         attempt.goal = make_goal(recipe.goal, truth=example.label, original=first.label)
         try:
             found = yield from recipe.search(attempt)
         except BudgetSpent:
             found = None
-        found = attempt.lucky if found is None else found
+        found = attempt.best if found is None else found
         if found is None:
             return _outcome(attempt, "failed", ball)
         if recipe.minimal and ball.distance(attempt.image, found) > ball.radius:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unfooled.attacks.attempt import Steps
 from unfooled.attacks.goals import GoalName
 from unfooled.attacks.image.ball import Ball, Norm
-from unfooled.attacks.image.image_attempt import ImageAttempt
+from unfooled.attacks.image.image_attempt import VOTES, ImageAttempt
 from unfooled.attacks.image.image_recipe import EPS_HELP, MOST_STEPS, NORM_HELP, check_eps
 from unfooled.attacks.victim import Answer, ImageArray
 from unfooled.settings import setting
@@ -42,6 +42,7 @@ class Square:
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ()
     minimal: ClassVar[bool] = False
+    version: ClassVar[int] = 2  # 1 ended at the first image that most of five answers got wrong
 
     norm: Norm = setting("linf", NORM_HELP)
     eps: float | None = setting(None, EPS_HELP, at_least=0)
@@ -81,8 +82,8 @@ class Square:
             if self.norm == "l2":
                 change *= ball.radius / max(_length(change), 1e-12)
             candidate = ball.nearest(attempt.image, (own + change).astype(np.float32))
-            answer, fooled = yield from attempt.judged(candidate)
-            if fooled:
+            answer, votes = yield from attempt.judged(candidate)
+            if votes == VOTES:
                 return candidate
             if (lead := _lead(answer, right)) <= least:
                 kept, least = candidate, lead

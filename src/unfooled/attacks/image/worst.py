@@ -52,6 +52,7 @@ class Worst:
     goal: ClassVar[GoalName] = "fickle"
     needs: ClassVar[tuple[str, ...]] = ("gradients",)
     minimal: ClassVar[bool] = False
+    version: ClassVar[int] = 2  # 1 ended at the first image that most of five answers got wrong
 
     norm: Norm = setting("linf", NORM_HELP)
     eps: float | None = setting(None, EPS_HELP, at_least=0)
@@ -91,6 +92,7 @@ class Worst:
     def search(self, attempt: ImageAttempt) -> Steps[ImageArray | None]:
         ball = attempt.ball(self.distance)
         for member in self.members():
+            attempt.trying = member.name
             found = yield from member.search(attempt)
             if found is not None and ball.holds(attempt.image, found):
                 attempt.found_by = member.name

@@ -103,13 +103,18 @@ class ImageVictim:
         asked: Sequence[tuple[Asked[ImageArray], int]],
         *,
         draws: int,
+        judges: int,
         steps: int,
         rounds: int,
         step_size: float,
         confidence: float,
         first_constant: float,
-    ) -> list[ImageArray]:
-        """Foolbox's C&W attack on the mean logits over ``draws`` fresh draws at every step."""
+    ) -> list[ImageArray | None]:
+        """Foolbox's C&W attack on mean logits; None where it found nothing.
+
+        Of a randomised victim every step differentiates the mean over ``draws`` fresh draws; whether an image
+        is wrong is decided by the mean over ``judges`` others, the same at every step.
+        """
         import torch
 
         foolbox = load_foolbox()
@@ -122,19 +127,23 @@ class ImageVictim:
             initial_const=first_constant,
             abort_early=False,  # it looks at the whole batch
         )
-        found: list[ImageArray] = []
+        found: list[ImageArray | None] = []
         self.model.evaluating()
         for start in range(0, len(asked), ROWS):
             own = asked[start : start + ROWS]
             with torch.inference_mode(False):
-                module = self._mean_logits([item.key for item, _ in own], draws)
+                module = self._mean_logits([item.key for item, _ in own], draws, judges)
                 model = foolbox.PyTorchModel(module, bounds=(0, 1), device="cpu")
                 made = attack.run(model, _stacked(own), torch.tensor([label for _, label in own]))
-            found += [one.numpy().clip(0, 1) for one in made.detach()]
+            # Foolbox gives a black image where it found nothing.
+            found += [one.numpy().clip(0, 1) if one.any() else None for one in made.detach()]
         return found
 
-    def _mean_logits(self, keys: Sequence[int], draws: int) -> Any:
-        """A module whose every call draws anew."""
+    def _mean_logits(self, keys: Sequence[int], draws: int, judges: int) -> Any:
+        """A module that differentiates fresh draws at every call, and has the value over the same ``judges``.
+
+        Of the values over fresh draws some would be wrong even at the original: hundreds of steps find them.
+        """
         import torch
         from torch import nn
 
@@ -147,10 +156,17 @@ class ImageVictim:
 
             def forward(self, images: Tensor) -> Tensor:
                 self.calls += 1
-                fresh = _keys([mix(key, self.calls) for key in keys], draws)
-                rows = images.repeat_interleave(draws, dim=0)
+                fresh = self.mean(images, [mix(key, self.calls) for key in keys], draws)
+                if not victim.randomised:
+                    return fresh
+                with torch.no_grad():
+                    judged = self.mean(images.detach(), [mix(key, 0) for key in keys], judges)
+                return fresh + (judged - fresh).detach()
+
+            def mean(self, images: Tensor, keys: Sequence[int], draws: int) -> Tensor:
+                own, rows = _keys(keys, draws), images.repeat_interleave(draws, dim=0)
                 parts = [
-                    victim._logits(rows[start : start + ROWS], fresh[start : start + ROWS])
+                    victim._logits(rows[start : start + ROWS], own[start : start + ROWS])
                     for start in range(0, len(rows), ROWS)
                 ]
                 return torch.cat(parts).unflatten(0, (-1, draws)).mean(dim=1).cpu()
