@@ -11,9 +11,16 @@ import ssl
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import (
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
 
 from unfooled.assets.digest import CHUNK
 from unfooled.assets.download_bar import Update
@@ -23,6 +30,17 @@ from unfooled.errors import AssetError
 
 class LocalDiskError(OSError):
     """The cache's disk failed, not the index: trying another place will not help."""
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects; the password goes along to the same server only."""
+
+    def redirect_request(self, req: Request, *answer: Any) -> Request | None:
+        following = super().redirect_request(req, *answer)
+        password = req.get_header("Authorization")
+        if following and password and same_server(req.full_url, following.full_url):
+            following.add_unredirected_header("Authorization", password)
+        return following
 
 
 @dataclass(frozen=True)
@@ -37,7 +55,7 @@ class Connection:
     def _opener(self) -> OpenerDirector:
         context = ssl.create_default_context(cafile=self.cert or os.environ.get("REQUESTS_CA_BUNDLE") or None)
         proxies = {"http": self.proxy, "https": self.proxy} if self.proxy else None
-        return build_opener(ProxyHandler(proxies), HTTPSHandler(context=context))
+        return build_opener(ProxyHandler(proxies), HTTPSHandler(context=context), _Redirects)
 
     def open(self, address: str, *, accept: str = "*/*") -> IO[bytes]:
         """The answer of an address, to be read in pieces."""
@@ -46,7 +64,8 @@ class Connection:
             raise ValueError(f"addresses of the kind {parts.scheme!r} are not followed")
         request = Request(without_password(address), headers={"Accept": accept, "User-Agent": "unfooled"})
         if credentials := _credentials(address):
-            request.add_header("Authorization", "Basic " + base64.b64encode(credentials.encode()).decode())
+            basic = "Basic " + base64.b64encode(credentials.encode()).decode()
+            request.add_unredirected_header("Authorization", basic)  # see _Redirects
         return self._opener.open(request, timeout=self.timeout)
 
     def save(self, address: str, target: Path, source: Source, update: Update) -> Path:
@@ -71,6 +90,19 @@ def without_password(address: str) -> str:
     """The address as messages may show it."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def same_server(address: str, other: str) -> bool:
+    """The same host and port, or the usual port of HTTPS instead of that of HTTP; as pip compares them."""
+    (scheme, host, port), (later, other_host, other_port) = (
+        (parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme))
+        for parts in map(urlsplit, (address, other))
+    )
+    upgraded = (scheme, port, later, other_port) == ("http", 80, "https", 443)
+    return host == other_host and (upgraded or (scheme, port) == (later, other_port))
 
 
 def _credentials(address: str) -> str:
