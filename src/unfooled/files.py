@@ -13,6 +13,7 @@ import errno
 import json
 import os
 import re
+import stat
 import tempfile
 import threading
 import typing
@@ -161,8 +162,28 @@ def check_path(path: str | Path, where: str) -> None:
         raise UsageError(f"{where}: {quoted(str(path))} cannot be the name of a file.")
 
 
+_OPEN_ALREADY = re.compile(r"/dev/(stdin|null|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+"""Standard input, and what a shell puts in the place of ``<(command)``: somebody writes there."""
+
+
+def check_not_pipe(path: Path) -> None:
+    """Refuse a named pipe or a device: opening or reading it may wait for ever.
+
+    Standard input and ``<(command)`` are let through. A file that is not there is left to who opens it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or _OPEN_ALREADY.fullmatch(str(path)):
+        return
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    raise UserError(f"{path} is {kind}, not a file. Save its content in a file, and name that file.")
+
+
 def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
     """The UTF-8 text of a file of at most so many bytes."""
+    check_not_pipe(path)
     try:
         with path.open("rb") as file:
             content = file.read(at_most + 1)

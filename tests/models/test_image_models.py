@@ -75,11 +75,37 @@ def test_file_names_need_a_reader_and_a_file_that_cannot_be_read_is_refused(tmp_
 
 
 def test_one_image_without_a_list_is_refused_but_a_list_of_one_grey_image_is_not() -> None:
-    for one in (PHOTO, torch.rand(SHAPE)):
-        with pytest.raises(UsageError, match="one image: put it in brackets"):
-            model().inputs(one)
     grey = new_image_model("small-cnn:width=2", (1, 8, 6), 4)
+    for own, one in (
+        (model(), PHOTO),
+        (model(), torch.rand(SHAPE)),
+        (grey, PHOTO[:, :, 0]),
+        (grey, torch.rand(8, 6)),
+        (grey, PHOTO[:5, :, 0]),
+    ):
+        with pytest.raises(UsageError, match="one image: put it in brackets"):
+            own.inputs(one)
     assert len(grey.read(grey.inputs(PHOTO[None, :, :, 0]))) == 1
+
+
+def test_images_of_pil_are_read_as_files_are() -> None:
+    """The array of a palette image holds numbers of colours, which are no shades."""
+    image = pytest.importorskip("PIL.Image").fromarray(PHOTO)
+    own = new_image_model("small-cnn:width=2", SHAPE, 4, open_file=read_image)
+    palette = image.quantize(7)
+    turned = image.transpose(2)  # a quarter to the left, and EXIF says to turn it back
+    turned.getexif()[0x0112] = 6
+    whole, few, upright = own.read(own.inputs([image, palette, turned]))
+    assert np.array_equal(whole.given, PHOTO) and np.array_equal(upright.given, PHOTO)
+    assert np.array_equal(few.given, np.asarray(palette.convert("RGB")))
+    glass = image.copy()
+    glass.putalpha(9)
+    first, second = Classifier(own, Plain(), labels=list("abcd")).predict([glass, image])
+    assert "The PIL image has transparent pixels" in first.refused and second.label
+    with pytest.raises(UsageError, match="one image: put it in brackets"):
+        own.inputs(image)
+    with pytest.raises(UsageError, match="give arrays"):
+        model().inputs([image])
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

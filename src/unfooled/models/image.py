@@ -10,6 +10,7 @@ Networks shift and scale the pixels themselves, so that noise and radii are in t
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -32,8 +33,9 @@ from unfooled.models.tensor import TensorBatch, TensorModel
 from unfooled.records.shapes.run_shapes import Conversion
 
 OpenFile = Callable[..., NDArray[np.uint8]]
-"""Reads the image file at a path, ``(height, width, channels)``; ``channels`` 1 or 3 converts to grey or
-colour, ``size`` to a square of so many pixels, and None leaves it. Raises UserError if it cannot."""
+"""Reads the image file at a path, or an image of PIL, ``(height, width, channels)``; ``channels`` 1 or 3
+converts to grey or colour, ``size`` to a square of so many pixels, and None leaves it. Raises UserError if it
+cannot."""
 
 
 GPU_ROWS = 256
@@ -137,27 +139,29 @@ class ImageModel(TensorModel):
         return self.described is not None  # a network of ours; nobody promised it for others
 
     def inputs(self, first: Any, second: Sequence[object] | None = None) -> Any:
-        """Images from an array, a list of arrays, or names of files: arrays, which workers can be sent."""
+        """Images from an array, or a list of arrays, PIL images or file names: arrays, fit for workers."""
         if second is not None:
             raise UsageError("This model reads images, which have no second texts: leave out pairs.")
         if isinstance(first, str | Path):
             raise UsageError("The inputs are one file: put it in brackets, [file].")
-        if not hasattr(first, "__len__"):
-            raise UsageError(f"This model reads images or names of image files, not {type(first).__name__}.")
         if _is_one(first, self.shape):
             raise UsageError("The inputs are one image: put it in brackets, [image].")
+        if not hasattr(first, "__len__"):
+            raise UsageError(f"This model reads images or names of image files, not {type(first).__name__}.")
         found = [self._given(one) for one in first]
         return [one if isinstance(one, Unreadable) else one.detach().cpu().numpy() for one in found]
 
     def _given(self, one: Any) -> Tensor | Unreadable:
-        if isinstance(one, str | Path):
+        named = isinstance(one, str | Path)
+        if named or _is_pil(one):
             if self.open_file is None:
                 raise UsageError("This model was made without a reader of files: give arrays.")
             channels = self.conversion.get("channels") or (3 if self.shape[0] == 3 else None)
+            source = Path(one) if named else one
             try:
-                one = self.open_file(Path(one), channels=channels, size=self.conversion.get("size"))
+                one = self.open_file(source, channels=channels, size=self.conversion.get("size"))
             except UserError as error:
-                return Unreadable(str(error), str(one))
+                return Unreadable(str(error), str(source) if named else "PIL image")
         if isinstance(one, Unreadable):
             return one
         try:
@@ -319,10 +323,17 @@ def _channels_last(module: nn.Module) -> None:
 
 
 def _is_one(images: Any, shape: tuple[int, ...]) -> bool:
-    """Whether this is one image of the model's size, where a list of them is expected."""
+    """Whether this is one image, of the model's size or grey without an axis for that, instead of a list."""
     channels, height, width = shape
     one = {(height, width, channels)} | ({shape} if channels > 1 else set())  # (1, 28, 28): a list of one
-    return height > 1 and tuple(getattr(images, "shape", ())) in one
+    found = tuple(getattr(images, "shape", ()))
+    return _is_pil(images) or len(found) == 2 or (height > 1 and found in one)
+
+
+def _is_pil(one: Any) -> bool:
+    """Whether this is an image of PIL, which need not be installed."""
+    pillow = sys.modules.get("PIL.Image")
+    return pillow is not None and isinstance(one, pillow.Image)
 
 
 def _fits(conversion: Conversion, shape: Sequence[int]) -> bool:

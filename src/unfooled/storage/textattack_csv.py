@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unfooled.errors import DataError
+from unfooled.files import check_not_pipe
 from unfooled.records.textattack_log import RESULTS, TextAttackResults, TextAttackRow, word_edits
 
 COLUMNS = (
@@ -49,6 +50,7 @@ _MARK = re.compile(r"\[\[|\]\]|<font color = \w+>|</font>")
 def read_textattack_csv(path: str | Path) -> TextAttackResults:
     """The results in a CSV file written by TextAttack; anything else is refused by file and row."""
     file = Path(path)
+    check_not_pipe(file)
     limit = csv.field_size_limit(LONGEST_FIELD)
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:

@@ -23,6 +23,7 @@ from unfooled.data.images.pixel_arrays import as_labels, as_pixels, read_npz
 from unfooled.errors import DataError, UserError
 
 Image = pytest.importorskip("PIL.Image")
+ImageFile = pytest.importorskip("PIL.ImageFile")
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
@@ -57,14 +58,103 @@ def test_channels_and_size_are_converted_if_asked() -> None:
     assert decode(grey, "g", size=4).shape == (4, 4, 1)
 
 
-def test_exif_rotation_is_applied(tmp_path: Path) -> None:
-    image = Image.fromarray(picture())
+TURNED = {  # by orientation: what EXIF says is to be done with the rows and columns
+    1: lambda rows: rows,
+    2: np.fliplr,
+    3: lambda rows: np.rot90(rows, 2),
+    4: np.flipud,
+    5: lambda rows: rows.swapaxes(0, 1),
+    6: lambda rows: np.rot90(rows, -1),
+    7: lambda rows: np.rot90(rows, 2).swapaxes(0, 1),
+    8: np.rot90,
+}
+EXACT = {"PNG": {}, "TIFF": {}, "WEBP": {"lossless": True}}
+
+
+def turned(pixels: np.ndarray, orientation: int, kind: str = "PNG", **options: object) -> bytes:
+    image = Image.fromarray(pixels)
     exif = image.getexif()
-    exif[0x0112] = 6
-    image.save(tmp_path / "turned.png", exif=exif)
-    found = read_image(tmp_path / "turned.png")
-    assert found.shape == look(tmp_path / "turned.png") == (5, 6, 3)
-    assert np.array_equal(found, np.rot90(picture(), -1))
+    exif[0x0112] = orientation
+    return encoded(image, kind, exif=exif, **options)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("orientation", TURNED)
+@pytest.mark.parametrize("kind", [*EXACT, "JPEG"])
+def test_exif_rotation_is_applied(kind: str, orientation: int, channels: int, tmp_path: Path) -> None:
+    path = tmp_path / "turned.img"
+    pixels = np.full((16, 24) if channels == 1 else (16, 24, 3), 40, np.uint8)
+    pixels[:8, :8] = 220  # one bright corner, which is told apart after JPEG too
+    path.write_bytes(turned(pixels, orientation, kind, **EXACT.get(kind, {})))
+    found, expected = read_image(path), TURNED[orientation](pixels)
+    assert found.shape[:2] == expected.shape[:2] == ((24, 16) if orientation > 4 else (16, 24))
+    assert look(path) == found.shape
+    expected = np.broadcast_to(expected.reshape(*expected.shape[:2], channels), found.shape)
+    assert np.abs(found.astype(int) - expected).max() <= (10 if kind == "JPEG" else 0)
+
+
+def test_look_at_a_png_decodes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in (("plain", encoded(Image.fromarray(picture()))), ("turned", turned(picture(), 6))):
+        (tmp_path / name).write_bytes(content)
+    behind = turned(picture(), 6)
+    start = behind.index(b"eXIf") - 4
+    end = start + 12 + int.from_bytes(behind[start : start + 4], "big")
+    (tmp_path / "behind").write_bytes(behind[:start] + behind[end:-12] + behind[start:end] + behind[-12:])
+    decoded = []
+    load = ImageFile.ImageFile.load
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda image: decoded.append(image) or load(image))
+    assert look(tmp_path / "plain") == (6, 5, 3) and look(tmp_path / "turned") == (5, 6, 3)
+    assert not decoded
+    assert look(tmp_path / "behind") == (5, 6, 3) and decoded
+
+
+@pytest.mark.parametrize("kind", ["PNG", "GIF", "BMP", "TIFF"])
+def test_palette_of_greys_is_grey(kind: str, tmp_path: Path) -> None:
+    grey = Image.fromarray(picture(channels=1)).quantize(7)
+    colour = Image.fromarray(picture()).quantize(7)
+    for image, channels in ((grey, 1), (colour, 3)):
+        path = tmp_path / "palette.img"
+        path.write_bytes(encoded(image, kind))
+        assert Image.open(path).mode == "P"
+        assert look(path) == read_image(path).shape == (6, 5, channels)
+        as_colour = np.asarray(image.convert("RGB"))
+        assert np.array_equal(read_image(path, channels=3), as_colour)
+        assert np.array_equal(read_image(path), as_colour[..., :channels])
+
+
+def test_image_of_pil_is_read_as_its_file_is(tmp_path: Path) -> None:
+    palette = Image.fromarray(picture()).quantize(7)
+    cases = {
+        "grey": encoded(Image.fromarray(picture(channels=1))),
+        "palette": encoded(palette),
+        "turned": turned(picture(), 6),
+        "turned tiff": turned(picture(), 6, "TIFF"),
+    }
+    for name, content in cases.items():
+        for channels, size in ((None, None), (1, None), (None, 4)):
+            expected = decode(content, name, channels=channels, size=size)
+            image = Image.open(io.BytesIO(content))
+            assert np.array_equal(read_image(image, channels=channels, size=size), expected), name
+            image.load()  # and once more, of an image that is decoded already
+            assert np.array_equal(read_image(image, channels=channels, size=size), expected), name
+    assert np.array_equal(read_image(palette), np.asarray(palette.convert("RGB")))
+
+
+def test_image_of_pil_is_refused_as_its_file_is(tmp_path: Path) -> None:
+    glass = Image.fromarray(picture())
+    glass.putalpha(9)
+    frames = [Image.fromarray(picture(seed=seed)) for seed in range(3)]
+    moving = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    (tmp_path / "cut.png").write_bytes(encoded(Image.fromarray(picture(60, 50)))[:-4000])
+    for image, told in (
+        (glass, "The PIL image has transparent pixels"),
+        (Image.new("CMYK", (4, 4)), "The PIL image is in the colour space CMYK"),
+        (Image.new("I;16", (4, 4)), "The PIL image has 16 bits per channel"),
+        (Image.open(io.BytesIO(moving)), "The PIL image holds 3 frames"),
+        (Image.open(tmp_path / "cut.png"), r"cut\.png is damaged"),
+    ):
+        with pytest.raises(DataError, match=told):
+            read_image(image)
 
 
 def test_alpha_without_effect_is_dropped_and_transparency_is_refused() -> None:

@@ -1,7 +1,8 @@
-"""One image of a file or of bytes as 8-bit pixels, or a message that names it.
+"""One image of a file, of bytes or of PIL as 8-bit pixels, or a message that names it.
 
-Converted is what has one plain meaning: palettes become colours, black and white becomes grey, grey becomes
-colour where the others are in colour, EXIF rotation is applied, an alpha channel without effect is dropped.
+Converted is what has one plain meaning: palettes become colours, or grey if they hold nothing else, black and
+white becomes grey, grey becomes colour where the others are in colour, EXIF rotation is applied, an alpha
+channel without effect is dropped.
 Refused is what would have to be guessed: transparency, CMYK and other colour spaces, 16 bits or floats per
 channel, several frames. Size is checked before anything is decoded, and only common formats are opened.
 """
@@ -13,13 +14,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from unfooled.data.images.image_rows import Pixels
 from unfooled.errors import DataError, UserError, needs_extra
+from unfooled.files import check_not_pipe
 from unfooled.records.shapes.run_shapes import Conversion
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF")
@@ -29,13 +34,21 @@ MOST_PIXELS = 50_000_000
 """Pixels of one image."""
 _GREY, _COLOUR = ("1", "L"), ("RGB", "P")
 _WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
+_ORIENTATION = 0x0112
+_PNG_ORIENTATION = (b"eXIf", b"Raw profile type exif", b"XML:com.adobe.xmp")
+"""One of these is in every PNG that says how it is to be turned."""
 _DEEP = ("I", "F")
 _BILINEAR = 2  # PIL.Image.Resampling.BILINEAR, which averages over an area when it makes smaller
 
 
-def read_image(path: Path, *, channels: int | None = None, size: int | None = None) -> Pixels:
-    """The pixels of a file, height × width × channels; see :func:`decode`."""
-    return decode(_content(path), str(path), channels=channels, size=size)
+def read_image(source: Path | Image, *, channels: int | None = None, size: int | None = None) -> Pixels:
+    """The pixels of a file, or of an image of PIL, height × width × channels; see :func:`decode`."""
+    if isinstance(source, Path):
+        return decode(_content(source), str(source), channels=channels, size=size)
+    name = str(getattr(source, "filename", "")) or "The PIL image"
+    with _telling(name):
+        _check(source, name)
+        return _pixels(source, name, channels, size)
 
 
 def decode(content: bytes, name: str, *, channels: int | None = None, size: int | None = None) -> Pixels:
@@ -44,15 +57,7 @@ def decode(content: bytes, name: str, *, channels: int | None = None, size: int 
     ``channels`` 1 or 3 converts between grey and colour, ``size`` squashes to so many pixels in square.
     """
     with _opened(content, name) as image:
-        if (frames := getattr(image, "n_frames", 1)) != 1:
-            raise DataError(f"{name} holds {frames} frames; give one image per file.")
-        turned = needs_extra("PIL.ImageOps", "images", "reads images").exif_transpose(image)
-        plain = _without_alpha(turned, name)
-        plain = plain.convert("L" if (channels or _channels(plain.mode)) == 1 else "RGB")
-        if size is not None and plain.size != (size, size):
-            plain = plain.resize((size, size), _BILINEAR)
-        pixels = np.asarray(plain, dtype=np.uint8)
-    return pixels[..., None] if pixels.ndim == 2 else pixels
+        return _pixels(image, name, channels, size)
 
 
 def conversion(size: int | None, channels: Literal[1, 3] | None) -> Conversion:
@@ -66,15 +71,41 @@ def conversion(size: int | None, channels: Literal[1, 3] | None) -> Conversion:
 
 
 def look(path: Path) -> tuple[int, int, int]:
-    """Height, width and channels of a file as its header says, EXIF rotation applied; nothing is decoded."""
-    with _opened(_content(path), str(path)) as image:
+    """Height, width and channels of a file as its header says, EXIF rotation applied.
+
+    Nothing is decoded, except a PNG whose orientation may stand behind its pixels.
+    """
+    content = _content(path)
+    with _opened(content, str(path)) as image:
         width, height = image.size
-        if image.getexif().get(0x0112, 1) in (5, 6, 7, 8):  # turned by a quarter
+        if image.format == "TIFF":  # some versions of Pillow have turned `size`, others have not
+            width, height = image.tag_v2[256], image.tag_v2[257]
+        if _orientation(image, content) in (5, 6, 7, 8):  # turned by a quarter
             width, height = height, width
-        return height, width, _channels(image.mode)
+        return height, width, _channels(image)
+
+
+def _pixels(image: Any, name: str, channels: int | None, size: int | None) -> Pixels:
+    if (frames := getattr(image, "n_frames", 1)) != 1:
+        raise DataError(f"{name} holds {frames} frames; give one image per file.")
+    turned = needs_extra("PIL.ImageOps", "images", "reads images").exif_transpose(image)
+    plain = _without_alpha(turned, name)
+    plain = plain.convert("L" if (channels or _channels(plain)) == 1 else "RGB")
+    if size is not None and plain.size != (size, size):
+        plain = plain.resize((size, size), _BILINEAR)
+    pixels = np.asarray(plain, dtype=np.uint8)
+    return pixels[..., None] if pixels.ndim == 2 else pixels
+
+
+def _orientation(image: Any, content: bytes) -> int:
+    """What EXIF or XMP says. ``getexif`` would decode a PNG without either, to look behind its pixels."""
+    if image.format == "PNG" and not any(mark in content for mark in _PNG_ORIENTATION):
+        return 1
+    return int(image.getexif().get(_ORIENTATION, 1))
 
 
 def _content(path: Path) -> bytes:
+    check_not_pipe(path)
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -87,14 +118,21 @@ def _content(path: Path) -> bytes:
 
 @contextmanager
 def _opened(content: bytes, name: str) -> Iterator[Any]:
-    """A checked PIL image; whatever the decoder raises is told with the name."""
+    """A checked PIL image."""
+    pillow = needs_extra("PIL.Image", "images", "reads images")
+    with _telling(name), pillow.open(io.BytesIO(content), formats=_FORMATS) as image:
+        _check(image, name, content)
+        yield image
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """Whatever a decoder raises is told with the name."""
     pillow = needs_extra("PIL.Image", "images", "reads images")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with pillow.open(io.BytesIO(content), formats=_FORMATS) as image:
-                _check(image, content, name)
-                yield image
+            yield
         except UserError:
             raise
         except pillow.DecompressionBombError as error:
@@ -107,17 +145,17 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
             raise DataError(f"{name} is damaged and cannot be read ({reason}).") from error
 
 
-def _check(image: Any, content: bytes, name: str) -> None:
+def _check(image: Any, name: str, content: bytes = b"") -> None:
     width, height = image.size
     if width * height > MOST_PIXELS:
         raise DataError(
             f"{name} has {width:,} × {height:,} pixels; at most {MOST_PIXELS:,} are read. Make it smaller."
         )
     bits = 8
-    if image.format == "PNG":
+    if image.format == "PNG" and content:
         bits = content[24]  # PIL would cut 16 bits to 8 and not say so
-    elif image.format == "TIFF":
-        told = image.tag_v2.get(258, 8)
+    elif (tags := getattr(image, "tag_v2", None)) is not None:  # TIFF
+        told = tags.get(258, 8)
         bits = max(told) if isinstance(told, tuple) else int(told)
     if bits > 8 or image.mode.split(";")[0] in _DEEP:
         raise DataError(f"{name} has {max(bits, 16)} bits per channel; 8 are used. Save it with 8 bits.")
@@ -132,8 +170,21 @@ def _without_alpha(image: Any, name: str) -> Any:
     full = image.convert("RGBA")
     if full.getchannel("A").getextrema()[0] < 255:
         raise DataError(f"{name} has transparent pixels. Put it on a background of your choice first.")
-    return full.convert("L" if _channels(image.mode) == 1 else "RGB")
+    return full.convert("L" if _channels(image) == 1 else "RGB")
 
 
-def _channels(mode: str) -> int:
-    return 1 if mode in (*_GREY, "LA", "La") else 3
+def _channels(image: Any) -> int:
+    if image.mode in ("P", "PA"):
+        return 1 if _has_grey_palette(image) else 3
+    return 1 if image.mode in (*_GREY, "LA", "La") else 3
+
+
+def _has_grey_palette(image: Any) -> bool:
+    """Whether no colour of the palette is other than grey. The image itself is not decoded for that."""
+    if image.palette is None:
+        return False
+    packing, colours = image.palette.getdata()
+    probe = needs_extra("PIL.Image", "images", "reads images").new("P", (1, 1))
+    probe.putpalette(colours, packing)
+    red, green, blue = np.reshape(probe.getpalette("RGB"), (-1, 3)).T
+    return bool((red == green).all() and (green == blue).all())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unfooled.data.images.idx import LARGEST
 from unfooled.data.images.image_rows import ImageRows, ImageSplits, Pixels, rows_of
 from unfooled.errors import DataError
+from unfooled.files import check_not_pipe
 
 _NAMES = (("x_train", "y_train", "x_test", "y_test"), ("images", "labels", "test_images", "test_labels"))
 
@@ -61,6 +62,7 @@ def as_labels(array: Any, count: int, what: str) -> NDArray[np.int64]:
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an ``.npz`` file by name; pickled objects and what is too large are refused."""
+    check_not_pipe(path)
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())

@@ -14,6 +14,7 @@ from unfooled.data.tables.json_files import read_json, read_jsonl
 from unfooled.data.tables.parquet import read_parquet
 from unfooled.data.tables.raw import read_text
 from unfooled.errors import DataError
+from unfooled.files import check_not_pipe
 
 TEXT_READERS = {
     ".csv": read_csv,
@@ -56,3 +57,4 @@ def check_is_file(path: Path) -> None:
         raise DataError(f"{path}: this is a folder. Name one file{hint}.")
     if not path.exists():
         raise DataError(f"{path}: no such file. Check the path; relative paths start at {Path.cwd()}.")
+    check_not_pipe(path)
