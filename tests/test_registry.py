@@ -13,7 +13,7 @@ import pytest
 
 from tiny_attacks import write_examples
 from tiny_runs import write_encoder, write_inputs
-from unfooled.errors import UsageError
+from unfooled.errors import UsageError, did_you_mean
 from unfooled.registry import PluginWarning, Registry
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -78,6 +78,14 @@ def test_an_unknown_name_is_answered_with_the_nearest_one_also_from_outside(site
         UsageError, match=r"no gadget 'lampp'. Did you mean 'lamp'\? Choose one of: clock, radio, lamp"
     ):
         gadgets().choose("lampp")
+
+
+def test_the_beginning_of_names_is_answered_with_all_of_them() -> None:
+    assert (
+        did_you_mean("bat", ["a2t", "bat-pairwise", "bat-triplet"])
+        == " Did you mean 'bat-pairwise' or 'bat-triplet'?"
+    )
+    assert did_you_mean("s", ["stability", "safer"]) == "", "one letter says little"
 
 
 def test_a_package_that_cannot_be_imported_costs_a_warning_that_names_it(site: Path) -> None:

@@ -53,7 +53,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     from rapidfuzz import fuzz, process
 
     plain = {one: _comparable(one) for one in known}
-    close = process.extractOne(_comparable(str(name)), plain, scorer=fuzz.ratio, score_cutoff=60)
+    given = _comparable(str(name))
+    begun = [one for one, text in plain.items() if len(given) > 1 and text.startswith(given)]
+    if 0 < len(begun) < 4:
+        return f" Did you mean {' or '.join(map(repr, begun))}?"
+    close = process.extractOne(given, plain, scorer=fuzz.ratio, score_cutoff=60)
     return f" Did you mean '{close[2]}'?" if close else ""
 
 

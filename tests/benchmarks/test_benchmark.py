@@ -457,6 +457,12 @@ def test_run_that_was_deleted_is_made_again(
         (lambda p: p["tasks"][0].update(text_column="txt"), "reviews-standard-s0: .*txt"),
         (lambda p: p["train"].update(encoder=str(HERE)), "reviews-standard-s0: Cannot load"),
         (lambda p: p["train"].update(device="cuda:99"), "cuda:99"),
+        (
+            lambda p: p["defences"].append(
+                {"name": "advaug", "settings": {"plain": "nowhere", "recipe": "swap"}}
+            ),
+            "reviews-advaug-s0: advaug: plain=nowhere: it is not a finished run",
+        ),
     ],
 )
 def test_what_cannot_work_is_told_before_anything_is_made(

@@ -155,21 +155,48 @@ def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, ta
     [(TOPICS, "says that the opposite"), (OWN, "nothing says"), (HARD, "nothing says")],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_a_task_without_antonyms_is_refused_with_what_to_set(name: str, task: Task, told: str) -> None:
+def test_a_task_without_antonyms_is_refused_with_what_to_set(
+    name: str, task: Task, told: str, table: str
+) -> None:
     rows = rows_of(task, "a film", "a good film")
     with pytest.raises(UsageError, match=told) as refused:
         check_data(make_defence(name), rows)
     words = shlex.split(str(refused.value).split("for example ")[1].split(". Otherwise")[0])
     proposed = parse_assignments(words[1:])
     assert words[0] == "--set" and proposed == {"obstinate_labels": list(task.labels)}
-    check_data(make_defence(name, proposed), rows)
-    check_data(make_defence(name, {"obstinate_labels": [task.labels[1]]}), rows)
-    with pytest.raises(UsageError, match=r"has no label 'good'\. Its labels: "):
+    check_data(make_defence(name, {"table": table, **proposed}), rows)
+    check_data(make_defence(name, {"table": table, "obstinate_labels": [task.labels[1]]}), rows)
+    with pytest.raises(
+        UsageError, match=r"has no label 'good'\. Its labels: .*, for example --set obstinate_"
+    ):
         check_data(make_defence(name, {"obstinate_labels": ["good"]}), rows)
 
 
-def test_texts_without_any_antonym_are_refused() -> None:
-    for defence in (make_defence("bat-triplet"), make_defence("infobert+bat-triplet")):
+@pytest.mark.parametrize("name", ["safer", "bat-pairwise", "bat-triplet", "infobert+safer"])
+def test_texts_without_any_substitute_are_refused(name: str, table: str, tmp_path: Path) -> None:
+    """They would train as if the defence were not there."""
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
+    part = name.rpartition("+")[2]
+    where = f"{part}.table" if "+" in name else "table"
+    rows = rows_of(TASK, "a cold film", "a good film")
+    with pytest.raises(
+        UserError, match=rf"{part} found no substitute of any word .*empty\.json.*Name another"
+    ):
+        check_data(make_defence(name, {where: str(empty)}), rows)
+    check_data(make_defence(name, {where: table}), rows)
+
+
+def test_pairs_that_draw_nothing_near_need_no_substitutes(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
+    rows = rows_of(TASK, "a cold film", "a good film")
+    check_data(make_defence("bat-pairwise", {"table": str(empty), "alpha": 0}), rows)
+
+
+def test_texts_without_any_antonym_are_refused(table: str) -> None:
+    given = {"table": table}
+    for defence in (make_defence("bat-triplet", given), make_defence("infobert+bat-triplet", given)):
         with pytest.raises(
             UserError, match=r"no antonym of any word in the training examples \(labels bad, good"
         ):

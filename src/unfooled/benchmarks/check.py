@@ -23,6 +23,8 @@ Encoders = dict[tuple[object, ...], "Model"]
 
 def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
     """Read the data and the encoder of every model that has work waiting, and try its settings on them."""
+    from unfooled.api.jobs.prepare_training import check_plain_runs
+    from unfooled.defences import make_defence
     from unfooled.hub.devices import device_and_bf16
     from unfooled.training.data import load_any
 
@@ -38,6 +40,8 @@ def check_cells(cells: Sequence[Cell], waiting: set[str]) -> None:
             if cell.task not in tasks:
                 tasks[cell.task] = load_any(cell.config)
             classifier = _untrained(cell, _root(cell, by_name), tasks[cell.task], loaded)
+            defence = make_defence(cell.config.defence, cell.config.settings)
+            check_plain_runs(defence, tasks[cell.task], later={one.run for one in cells})
         for other in cells:
             if (other.task, other.defence, other.seed) == (*key, cell.seed) and other.name in waiting:
                 with _named(other):

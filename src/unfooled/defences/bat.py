@@ -35,6 +35,7 @@ from unfooled.defences.parts.bat_copies import (
     words_with_antonyms,
 )
 from unfooled.defences.parts.scale import risen
+from unfooled.defences.parts.synonym_words import check_synonyms
 from unfooled.defences.session import Pass, Session, Step, Training, TrainingData
 from unfooled.errors import UserError
 from unfooled.models import Encoded, Model, as_text
@@ -94,6 +95,13 @@ class Bat(SubstitutionSets, ABC):
                 "antonyms are those of the English WordNet: train on English texts, on more of them, or "
                 "choose another defence."
             )
+        if self.draws_near:
+            check_synonyms(self.name, self, data)
+
+    @property
+    def draws_near(self) -> bool:
+        """Whether fickle copies have a weight."""
+        return True
 
     def begin(self, training: Training) -> BatSession:
         return BatSession(training, self)
@@ -115,6 +123,10 @@ class BatPairwise(Bat):
 
     alpha: float = setting(1.0, "Weight of the distance to fickle copies (α)", at_least=0)
     beta: float = setting(1.2, "Weight of the nearness of obstinate copies (β)", at_least=0)
+
+    @property
+    def draws_near(self) -> bool:
+        return self.alpha > 0
 
     def contrast(self, distances: Distances) -> Tensor:
         near = (self.margin - distances.obstinate).clamp(min=0)

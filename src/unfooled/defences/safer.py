@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from unfooled.data import TaskData
 from unfooled.defences.base import remade
 from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions, TokenSpan
+from unfooled.defences.parts.synonym_words import check_synonyms
 from unfooled.defences.session import (
     Losses,
     Session,
@@ -54,6 +56,9 @@ class Safer(SubstitutionSets):
         as_text(model)  # other models are refused
         self.substitutes()  # made or read now, so that a bad table is refused early
         return self
+
+    def check_data(self, data: TaskData) -> None:
+        check_synonyms(self.name, self, data)
 
     def begin(self, training: Training) -> SaferSession:
         return SaferSession(training, self)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from unfooled.api.load import MARKER, METRICS
 from unfooled.attacks.tools import Tools
 from unfooled.data import TaskData
 from unfooled.data.inputs import Inputs
-from unfooled.defences import MadeExample, MadeExamples, Preparation, preparations
+from unfooled.defences import Defence, MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.parts.adversarial import attack_counts
 from unfooled.errors import UsageError, UserError
 from unfooled.files import TRAIN_AGAIN, JsonObject, read_json, writable, write_json
@@ -49,8 +50,15 @@ def check_preparation(prepared: Prepared, workers: int | None = None, ray: str |
             f"--workers and --ray share the attack that a defence makes before it trains, and "
             f"{prepared.defence.name} makes none. Leave them out; torchrun trains on several processes."
         )
-    for name, one in wanted.items():
-        if one.plain is not None and (problem := _problem(Path(one.plain), prepared.splits)):
+    check_plain_runs(prepared.defence, prepared.splits)
+
+
+def check_plain_runs(defence: Defence, data: AnyTaskData, *, later: Collection[Path] = ()) -> None:
+    """Refuse a plain model that cannot be attacked, unless it is one that will be trained ``later``."""
+    for name, one in preparations(defence).items():
+        if one.plain is None or Path(one.plain).resolve() in {run.resolve() for run in later}:
+            continue
+        if problem := _problem(Path(one.plain), data):
             raise UsageError(
                 f"{name}: plain={one.plain}: {problem}. Name a finished run with the same labels, or leave "
                 "plain out: one is trained."

@@ -118,7 +118,10 @@ def changing_labels(task: Task, given: Sequence[str] | None) -> frozenset[int]:
         wrong = [name for name in given if name not in task.labels]
         if wrong or not given:
             told = f"the task has no label {wrong[0]!r}" if wrong else "it names no label"
-            raise UsageError(f"obstinate_labels: {told}. Its labels: {', '.join(task.labels)}.")
+            raise UsageError(
+                f"obstinate_labels: {told}. Its labels: {', '.join(task.labels)}. Name those that an antonym "
+                f"changes, for example --set obstinate_labels={named}."
+            )
         return frozenset(task.labels.index(name) for name in given)
     if task.meaning_decides is False:
         raise UsageError(
