@@ -96,7 +96,7 @@ def gain_tables(name: str, data: Evidence, goal: str) -> list[Table]:
     )
     caption = (
         "The same attack on the same inputs, compared input by input, with 95 % intervals (Newcombe). Models "
-        "err on much the same inputs, so a gain may be certain where the intervals of two models overlap."
+        "err on much the same inputs, so a gain may be more than chance where two intervals overlap."
     )
     return [Table(name, caption, columns, rows).without_empty_columns()] if rows else []
 
