@@ -70,6 +70,7 @@ def test_processes_leave_the_rows_of_this_process(
 
 
 @pytest.mark.ray
+@pytest.mark.slow  # a cluster takes half a minute to start; two other files start one in every run
 def test_ray_leaves_the_rows_of_this_process(
     run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
 ) -> None:
