@@ -34,6 +34,20 @@ def test_it_is_newcombes_interval_step_by_step() -> None:
     assert (found.value, found.n, found.shown) == (pytest.approx(0.2), 50, True)
 
 
+def test_a_positive_correlation_is_corrected_for_continuity() -> None:
+    """14 inputs right for both, 5 for the first alone, 22 for none, of 41; φ loses n/2 in its numerator."""
+    found = difference(14, 5, 0, 22)
+    (low, high), (other_low, other_high) = wilson(19, 41), wilson(14, 41)
+    phi = (14 * 22 - 41 / 2) / math.sqrt(19 * 22 * 14 * 27)
+    below, above = 19 / 41 - low, other_high - 14 / 41
+    assert found.low == pytest.approx(5 / 41 - math.sqrt(below**2 - 2 * phi * below * above + above**2))
+    below, above = high - 19 / 41, 14 / 41 - other_low
+    assert found.high == pytest.approx(5 / 41 + math.sqrt(below**2 - 2 * phi * below * above + above**2))
+    weak = difference(3, 3, 3, 4)  # φ would be above 0 by less than the correction, and is 0
+    (low, _), (_, other_high) = wilson(6, 13), wilson(6, 13)
+    assert weak.low == pytest.approx(-math.hypot(6 / 13 - low, other_high - 6 / 13))
+
+
 counts = st.integers(0, 60)
 
 

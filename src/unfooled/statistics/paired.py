@@ -57,9 +57,9 @@ def _correlation(both: int, only_first: int, only_second: int, neither: int) -> 
     sides = (both + only_first, only_second + neither, both + only_second, only_first + neither)
     if 0 in sides:
         return 0.0
-    crossed = both * neither - only_first * only_second
+    crossed: float = both * neither - only_first * only_second
     if crossed > 0:
-        crossed = max(crossed - n / 2, 0)  # type: ignore[assignment]
+        crossed = max(crossed - n / 2, 0.0)
     return crossed / math.sqrt(math.prod(sides))
 
 
