@@ -26,6 +26,8 @@ ANY_KIND: dict[str, dict[str, float]] = {
     "alum": {"step_size": 0.1, "init": 0.01},
     "trades": {"step_size": 0.1, "init": 0.01, "radius": 0.2},
     "pgd": {"step_size": 0.1, "radius": 0.2},
+    "flooding": {},
+    "mixup": {},
 }
 """With sizes in the units of the values: defaults are for texts."""
 

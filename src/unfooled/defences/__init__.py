@@ -15,8 +15,10 @@ from unfooled.defences.base import Defence
 from unfooled.defences.bat import BatPairwise, BatTriplet
 from unfooled.defences.certified_rsmi import CertifiedRsmi
 from unfooled.defences.combination import Combination, settings_of_parts
+from unfooled.defences.flooding import Flooding
 from unfooled.defences.freelb import FreeLB
 from unfooled.defences.infobert import InfoBert
+from unfooled.defences.mixup import Mixup
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.parts.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.pgd import Pgd
@@ -33,6 +35,7 @@ from unfooled.defences.session import (
     Training,
     TrainingData,
     TrainingExample,
+    shaped_by,
 )
 from unfooled.defences.smart import Smart
 from unfooled.defences.stability import Stability
@@ -64,6 +67,8 @@ DEFENCES: Registry[type[Any]] = Registry(
         Smart,
         Alum,
         Trades,
+        Flooding,
+        Mixup,
         Pgd,
         StaticMaskDefence,
         ArsDefence,
@@ -143,11 +148,13 @@ __all__ = [
     "Combination",
     "CopyMaker",
     "Defence",
+    "Flooding",
     "FreeLB",
     "InfoBert",
     "Losses",
     "MadeExample",
     "MadeExamples",
+    "Mixup",
     "NoiseAugment",
     "Pass",
     "Pgd",
@@ -171,6 +178,7 @@ __all__ = [
     "make_defence",
     "preparations",
     "settings_of",
+    "shaped_by",
     "threats_of",
     "training_for",
     "trains_for",

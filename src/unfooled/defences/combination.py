@@ -5,10 +5,11 @@ own: two methods of the form «cross-entropy + term» are one cross-entropy + bo
 ``rsmi`` and such a method are RSMI's cross-entropy, on its masked inputs, + the term on the clean ones. Two
 parts that both train on inputs of their own add both cross-entropies.
 
-A part with ``backward`` makes its own passes first and brings the task loss with it, and the terms of the
-parts that want to be in every pass. Of the other parts, whatever is not plain fine-tuning is added in one
-more pass. ``on_epoch`` is called in the order of the names, each part with what the one before it made. At
-most one part may make its own passes, and at most one bring a predictor other than plain.
+A part that shapes the task loss (flooding) shapes this sum. A part with ``backward`` makes its own passes
+first and brings the task loss with it, and the terms of the parts that want to be in every pass. Of the other
+parts, whatever is not plain fine-tuning is added in one more pass. ``on_epoch`` is called in the order of the
+names, each part with what the one before it made. At most one part may make its own passes, and at most one
+bring a predictor other than plain.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ from typing import Any
 from torch import Tensor, nn
 
 from unfooled.defences.base import Defence
-from unfooled.defences.session import CopyMaker, Losses, OwnRate, Session, Step, Training, TrainingData, total
+from unfooled.defences.session import (
+    CopyMaker,
+    Losses,
+    OwnRate,
+    Session,
+    Step,
+    Training,
+    TrainingData,
+    shaped_by,
+    total,
+)
 from unfooled.errors import UsageError
 from unfooled.models import Model
 from unfooled.predictors import Plain, Predictor
@@ -97,7 +108,9 @@ class CombinedSession(Session[Combination]):
         self._own = [part for part in others if part.overrides("loss")]
         self._adding = [part for part in others if part.overrides("terms") or part.overrides("penalty")]
         if self._leading is not None:
-            self._leading.companions = [part for part in self._adding if part.in_every_pass]
+            self._leading.companions = [
+                part for part in others if part.in_every_pass and part not in self._own
+            ]
             self._adding = [part for part in self._adding if not part.in_every_pass]
 
     def loss(self, batch: Any, step: Step) -> Losses:
@@ -108,9 +121,11 @@ class CombinedSession(Session[Combination]):
             losses.append(Losses(seen.task, self.added(seen, step, self._adding), plain=True))
         own = [one.task for one in losses if not one.plain]
         extra = total(one.extra for one in losses)
-        if own:
-            return Losses(sum(own[1:], own[0]), extra)
-        return Losses(losses[-1].task, extra, plain=True)
+        task = sum(own[1:], own[0]) if own else losses[-1].task
+        return Losses(self.shaped(task, step), extra, plain=not own)
+
+    def shaped(self, task: Tensor, step: Step) -> Tensor:
+        return shaped_by(self.parts.values(), task, step)
 
     def backward(self, batch: Any, step: Step) -> Tensor:
         if self._leading is None:

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from unfooled.attacks.image.ball import RADII
 from unfooled.defences.parts.scale import fitted, risen
-from unfooled.defences.session import Session, Step, Training
+from unfooled.defences.session import Session, Step, Training, shaped_by
 from unfooled.models import Model
 from unfooled.models.ascent import Ascent, SameDraws, bounded, from_cube
 from unfooled.predictors import Plain, Predictor
@@ -123,11 +123,12 @@ class _Point:
             start = session.model.start(self.batch) + self.delta
             seen = session.look(self.batch, session.companions, start)
         added = session.added(seen, self.step, session.companions)
-        if self.delta.requires_grad and added is not seen.penalty:
-            # The adversary raises task loss and penalties. The other terms, which are in δ's gradient too,
-            # must not steer it.
+        task = shaped_by(session.companions, seen.task, self.step)
+        if self.delta.requires_grad and not (added is seen.penalty and task is seen.task):
+            # The adversary raises task loss and penalties. Other terms, and what was made of the task loss,
+            # are in δ's gradient too, but must not steer it.
             self._raised = seen.gradient
-        return (seen.task if added is None else seen.task + added) / session.defence.steps
+        return (task if added is None else task + added) / session.defence.steps
 
     @property
     def gradient(self) -> Tensor:

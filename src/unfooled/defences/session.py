@@ -3,9 +3,10 @@
 A defence begins a :class:`Session`. A method that adds a term to plain fine-tuning overrides
 :meth:`Session.terms`, and shares one forward pass with the other methods of a combination; one that trains on
 inputs of its own overrides :meth:`Session.loss`. One that needs several backward passes per step (FreeLB)
-overrides :meth:`Session.backward`; one with weights of its own lists them in ``modules``; one that changes
-the training data overrides :meth:`Session.on_epoch`; one that compares each example with changed copies of it
-overrides :meth:`Session.copies`. docs/extension-points.md lists every part.
+overrides :meth:`Session.backward`; one that minimises something else than the task loss overrides
+:meth:`Session.shaped`; one with weights of its own lists them in ``modules``; one that changes the training
+data overrides :meth:`Session.on_epoch`; one that compares each example with changed copies of it overrides
+:meth:`Session.copies`. docs/extension-points.md lists every part.
 """
 
 from __future__ import annotations
@@ -183,8 +184,8 @@ class Session(Generic[D]):
     """Whether its terms read hidden states (``Pass.forward.hidden``)."""
 
     in_every_pass: ClassVar[bool] = False
-    """Whether its penalty and terms belong to every pass that another part of a combination makes
-    (``backward``: the points of FreeLB), and not to the clean inputs alone."""
+    """Whether its penalty and terms, and the shape it gives the task loss, belong to every pass that another
+    part of a combination makes (``backward``: the points of FreeLB), and not to the clean inputs alone."""
 
     whole_from: float = 0.0
     """Share of training from which the method has its full weight. An epoch without a step after it is not
@@ -192,7 +193,7 @@ class Session(Generic[D]):
 
     companions: Sequence[Session[Any]] = ()
     """For a session with ``backward``, set by a combination: the parts whose penalty and terms are to be
-    added to each of its passes (:meth:`added`)."""
+    added to each of its passes (:meth:`added`), and that shape its task loss (:func:`shaped_by`)."""
 
     def __init__(self, training: Training, defence: D) -> None:
         self.training = training
@@ -202,7 +203,11 @@ class Session(Generic[D]):
     def loss(self, batch: Any, step: Step) -> Losses:
         """The mean loss of a batch with labels; by default that of plain fine-tuning, and :meth:`terms`."""
         seen = self.look(batch, [self])
-        return Losses(seen.task, self.added(seen, step, [self]), plain=True)
+        return Losses(self.shaped(seen.task, step), self.added(seen, step, [self]), plain=True)
+
+    def shaped(self, task: Tensor, step: Step) -> Tensor:
+        """What is minimised in place of a mean task loss (flooding), whichever method computed it."""
+        return task
 
     def penalty(self, seen: Pass, step: Step) -> Tensor | None:
         """A term, weighted, that an adversary raises together with the task loss (InfoBERT's bottleneck)."""
@@ -305,6 +310,13 @@ class Session(Generic[D]):
         """The mean cross-entropy of a batch; of questions, that of begin and end."""
         assert batch.labels is not None
         return F.cross_entropy(logits.flatten(0, -2), batch.labels.flatten())
+
+
+def shaped_by(sessions: Iterable[Session[Any]], task: Tensor, step: Step) -> Tensor:
+    """A mean task loss as the sessions, one after the other, shape it (:meth:`Session.shaped`)."""
+    for session in sessions:
+        task = session.shaped(task, step)
+    return task
 
 
 def total(losses: Iterable[Tensor | None]) -> Tensor | None:

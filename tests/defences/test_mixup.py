@@ -1,0 +1,123 @@
+"""Mixup: the loss by hand, what is mixed in every encoder family, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tiny_models import FAMILIES, TEXTS, tiny_classifier
+from tiny_training import FULL, LABELS, begin
+from unfooled.defences import Session, make_defence
+from unfooled.errors import UsageError
+from unfooled.models import TensorModel, TextModel
+
+
+def session(model: Any, **settings: Any) -> Session[Any]:
+    return begin(make_defence("mixup", settings).resolved(model), model)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the session draws: the share λ, and the partners."""
+    found: dict[str, Any] = {"share": 0.25, "partners": [1, 0]}
+    beta = torch.distributions.Beta
+    monkeypatch.setattr(beta, "sample", lambda self, *shape: torch.tensor(float(found["share"])))
+    monkeypatch.setattr(torch, "randperm", lambda n, **more: torch.tensor(found["partners"]))
+    return found
+
+
+def test_the_loss_by_hand(drawn: dict[str, Any]) -> None:
+    """Logits are x itself. (2, 0) has label 0, (0, 2) label 1; λ = ¼.
+
+    The mixtures are (½, 3/2) and (3/2, ½): each has its partner's class by a logit of 1.
+    """
+    linear = nn.Linear(2, 2, bias=False)
+    with torch.no_grad():
+        linear.weight.copy_(torch.eye(2))
+    model = TensorModel(linear, (2,))
+    batch = model.batch(model.read(torch.tensor([[2.0, 0.0], [0.0, 2.0]])), [0, 1])
+    losses = session(model, weight=3).loss(batch, FULL)
+    partner = math.log(1 + math.e**-1)  # −log of the probability of the class that leads by 1
+    own = partner + 1
+    assert losses.extra is not None
+    assert losses.task.item() == pytest.approx(math.log(1 + math.e**-2))
+    assert losses.extra.item() == pytest.approx(3 * (0.25 * own + 0.75 * partner))
+    assert session(model, weight=0).loss(batch, FULL).extra is None
+
+
+def order() -> tuple[list[int], Tensor]:
+    """Each text has another for a partner."""
+    partners = [*range(1, len(TEXTS)), 0]
+    return partners, torch.tensor(partners)
+
+
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"t5"}))
+def test_what_the_head_reads_is_mixed(family: str, drawn: dict[str, Any]) -> None:
+    """The states of the first token of the last layer, whatever the lengths of the two texts."""
+    model = tiny_classifier(family)
+    batch = model.batch(model.encode(TEXTS), LABELS)
+    drawn["partners"], partners = order()
+    summaries = []
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        made = TextModel.forward(model, *args, **{**kwargs, "hidden_states": True})
+        summaries.append(made.summary)
+        return made
+
+    model.forward = spy  # type: ignore[method-assign]
+    one = session(model)
+    assert one.defence.place == "sentence"
+    assert one.loss(batch, FULL).extra is not None
+    clean, mixed = summaries
+    assert (clean - clean[partners]).abs().max() > 0.01
+    assert_close(mixed, 0.25 * clean + 0.75 * clean[partners], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_mixed_embeddings_are_read_as_far_as_the_longer_text(family: str, drawn: dict[str, Any]) -> None:
+    """With λ = 1 a row that is longer than its partner has its own answer; with λ = 0 the other way round."""
+    model = tiny_classifier(family)
+    batch = model.batch(model.encode(TEXTS), LABELS)
+    drawn["partners"], partners = order()
+    lengths = batch.mask.sum(dim=1)
+    clean = model.forward(batch).logits
+    longer, shorter = lengths > lengths[partners], lengths < lengths[partners]
+    assert longer.any() and shorter.any()
+    passes: list[Tensor] = []
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        made = TextModel.forward(model, *args, **kwargs)
+        passes.append(made.logits)
+        return made
+
+    model.forward = spy  # type: ignore[method-assign]
+    found = {}
+    for share in (1.0, 0.0):
+        drawn["share"] = share
+        session(model, place="start").loss(batch, FULL)
+        found[share] = passes[-1]
+    assert len(passes) == 4
+    assert_close(found[1.0][longer], clean[longer], atol=1e-5, rtol=1e-4)
+    assert_close(found[0.0][shorter], clean[partners][shorter], atol=1e-5, rtol=1e-4)
+
+
+def test_the_share_is_drawn_anew_for_each_batch(classifier: TextModel) -> None:
+    batch = classifier.batch(classifier.encode(TEXTS), LABELS)
+    one = session(classifier)
+    torch.manual_seed(0)
+    losses = [float(one.loss(batch, FULL).total) for _ in range(8)]
+    assert len(set(losses)) == 8
+    torch.manual_seed(0)
+    assert losses == [float(one.loss(batch, FULL).total) for _ in range(8)]
+
+
+def test_a_head_that_reads_other_tokens_mixes_the_start() -> None:
+    for model in (tiny_classifier("t5"), TensorModel(nn.Linear(2, 2), (2,))):
+        assert session(model).defence.place == "start"
+        with pytest.raises(UsageError, match="Choose place=start"):
+            session(model, place="sentence")
