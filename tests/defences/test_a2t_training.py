@@ -110,6 +110,13 @@ def data(model: TextModel) -> TrainingData:
     return training_data(model)
 
 
+@pytest.mark.parametrize(("clean", "whole_from"), [(0, 0.0), (1, 0.25), (3, 0.75), (9, 1.0)])
+def test_an_epoch_without_attack_is_not_kept(
+    clean: int, whole_from: float, model: TextModel, data: TrainingData
+) -> None:
+    assert session(model, data, epochs=4, clean_epochs=clean).whole_from == whole_from
+
+
 def test_clean_epochs_are_left_as_they_are(model: TextModel, data: TrainingData) -> None:
     one = session(model, data, clean_epochs=2)
     assert one.on_epoch(0, data) is None

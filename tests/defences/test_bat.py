@@ -138,6 +138,38 @@ def test_neutral_pairs_and_non_paraphrases_get_no_obstinate_copy(table: str) -> 
     assert changing_labels(NLI, ["neutral"]) == {1}, "what the user says goes first"
 
 
+def test_labels_of_inference_tell_which_are_changed_by_an_antonym() -> None:
+    def of(*labels: str) -> frozenset[int]:
+        return changing_labels(Task("own.csv", "", "pair", labels, max_length=48), None)
+
+    assert of("entailment", "not_entailment") == {0}
+    assert of("Not entailment", "Entailment") == {1}
+    assert of("entailment", "contradiction") == {0, 1}
+    with pytest.raises(UsageError, match="nothing says for which labels"):
+        of("yes", "no")
+
+
+def test_texts_that_another_part_added_get_copies_too(classifier: TextModel, table: str) -> None:
+    """Their words may have antonyms that no word of the original data has."""
+    before, after = batch_of(classifier, ["the long film"]), batch_of(classifier, ["the cold war"])
+    session = begin(make_defence("bat-triplet", {"table": table}), classifier, data_of(before))
+    maker = session.copies(0, data_of(after))
+    assert maker is not None
+    ((_, obstinate),) = maker([TrainingExample(0, after.encoded[0], 0)])
+    assert obstinate is not None and obstinate.texts == ("the warm war",)
+
+
+def test_pairs_that_push_nothing_away_need_no_antonyms(classifier: TextModel, table: str) -> None:
+    own = make_defence("bat-pairwise", {"table": table, "beta": 0, "warmup": 0})
+    check_data(own, rows_of(TOPICS, "the good plot", "the good film"))
+    batch = batch_of(classifier, ["a good film", "a cold film"])
+    session = begin(own, classifier, data_of(batch), task=TOPICS)
+    (first, second) = with_copies(session, batch, FULL).copies["bat-pairwise"]
+    assert first.obstinate is None and second.obstinate is None and first.fickle is not None
+    with pytest.raises(UsageError, match="opposite meaning does not get another label"):
+        check_data(make_defence("bat-pairwise", {"table": table}), rows_of(TOPICS, "the good plot"))
+
+
 def test_copies_depend_on_seed_epoch_and_example_alone(classifier: TextModel, table: str) -> None:
     batch = batch_of(classifier, ["a good , good film , long and cold"] * 12)
     first, again, later = (copies_of(classifier, table, batch, epoch=epoch) for epoch in (0, 0, 1))

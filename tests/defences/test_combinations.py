@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tiny_models import TEXTS, tiny_classifier
-from tiny_training import FULL, begin
+from tiny_training import FULL, begin, data_of, with_copies
 from toy_defence import Toy, ToySession
 from unfooled.defences import DEFENCES, Losses, Pass, Session, Step, TrainingData, make_defence, settings_of
 from unfooled.errors import UsageError
@@ -84,6 +86,72 @@ def test_a_part_with_several_passes_brings_the_task_loss(model: TextModel, batch
         if name in both:
             added = torch.zeros_like(weight) if weight.grad is None else weight.grad
             torch.testing.assert_close(both[name], toy[name] + added, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"rsmi": {}}, {"bat-triplet": {"warmup": 0}}),
+        ({"safer": {}}, {"bat-pairwise": {"warmup": 0}}),
+        ({"stability": {}}, {"bat-triplet": {"warmup": 0}}),
+        ({"infobert": {"attention_dropout": None}}, {"bat-triplet": {"warmup": 0}}),
+        ({"freelb": {"steps": 1, "radius": 0}}, {"bat-triplet": {"warmup": 0}}),
+        ({"freelb": {"steps": 1, "radius": 0}}, {"rsmi": {}}),
+        ({"bat-pairwise": {"warmup": 0}}, {"mixup": {}}),
+    ],
+    ids=lambda part: next(iter(part)),
+)
+def test_the_gradients_of_two_parts_add(
+    first: dict[str, dict[str, Any]], second: dict[str, dict[str, Any]], model: TextModel, tmp_path: Path
+) -> None:
+    """Both together are the first and the second, less plain fine-tuning, which counts once.
+
+    FreeLB makes one pass at the clean inputs. A part with inputs of its own beside it adds its whole loss.
+    """
+    (tmp_path / "synonyms.json").write_text(json.dumps({"good": ["fine"], "film": ["movie", "story"]}))
+    batch = model.batch(model.encode(TEXTS, TEXTS[::-1]), [row % 2 for row in range(len(TEXTS))])
+    model.module.eval()
+
+    def found(*parts: dict[str, dict[str, Any]]) -> dict[str, Tensor]:
+        settings = {name: dict(own) for part in parts for name, own in part.items()}
+        for name, own in settings.items():
+            if name in ("safer", "bat-pairwise", "bat-triplet"):
+                own["table"] = str(tmp_path / "synonyms.json")
+        given = {f"{name}.{key}": value for name, own in settings.items() for key, value in own.items()}
+        if len(parts) == 1:
+            (given,) = settings.values()
+        torch.manual_seed(1)  # the critic of InfoBERT
+        one = begin(make_defence("+".join(settings), given).resolved(model), model, data_of(batch))
+        step = with_copies(one, batch, FULL)
+        assert set(step.copies) == {name for name, own in settings.items() if "table" in own}
+        assert one.makes_copies() == bool(step.copies)
+        torch.manual_seed(2)
+        model.module.zero_grad()
+        one.backward(batch, step)
+        return {name: p.grad.clone() for name, p in model.module.named_parameters() if p.grad is not None}
+
+    both, one, other, plain = found(first, second), found(first), found(second), found({"standard": {}})
+    counted = 0 if "rsmi" in second and "freelb" in first else 1
+    assert len(both) > 10
+    assert any((gradient - one[name]).abs().max() > 1e-3 for name, gradient in both.items() if name in one)
+    for name, gradient in both.items():
+        parts = one.get(name, 0) + other.get(name, 0) - counted * plain.get(name, torch.zeros(()))
+        torch.testing.assert_close(gradient, torch.as_tensor(parts), atol=2e-5, rtol=1e-3)
+
+
+def test_warnings_of_all_parts_are_given(model: TextModel) -> None:
+    one = session("alum+trades+toy", model, alum__weight=0, trades__weight=0)
+    assert one.warnings() == [
+        "alum: weight is 0, so it adds nothing to the training.",
+        "trades: weight is 0, so it adds nothing to the training.",
+    ]
+    assert session("alum+trades+toy", model, alum__weight=0.1).warnings() == []
+
+
+def test_the_learning_rate_is_the_smallest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toy, "learning_rate", 3e-5)
+    for name in ("stability+toy", "toy+stability"):
+        assert make_defence(name).learning_rate == 3e-5
 
 
 def test_terms_share_one_clean_pass(model: TextModel, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:

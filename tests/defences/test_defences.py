@@ -144,6 +144,52 @@ def test_what_is_proposed_for_a_threat_serves_the_kind_of_model() -> None:
     assert set(training_for("linf")) == {*training_for("linf", "text"), *training_for("linf", "image")}
 
 
+NOTHING_LEFT: dict[str, dict[str, object]] = {
+    "a2t": {"share": 0},
+    "infobert": {"alpha": 0, "beta": 0},
+    "bat-pairwise": {"alpha": 0, "beta": 0},
+    "bat-triplet": {"weight": 0},
+    "smart": {"weight": 0, "proximal": 0},
+    "alum": {"weight": 0},
+    "trades": {"weight": 0},
+    "stability": {"gamma": 0},
+    "flooding": {"level": 0},
+    "mixup": {"weight": 0},
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_LEFT)
+def test_a_method_whose_weights_are_all_0_says_that_it_adds_nothing(name: str) -> None:
+    model = tiny_classifier("bert", labels=2)
+    for settings in ({}, NOTHING_LEFT[name]):
+        told = begin(make_defence(name, settings).resolved(model), model).warnings()
+        assert len(told) == bool(settings)
+        assert not told or (name in told[0] and "is 0" in told[0] and "adds nothing" in told[0])
+
+
+def test_infobert_with_one_term_left_out_and_the_other_0_says_so() -> None:
+    model = tiny_classifier("bert", labels=2)
+    for settings in ({"ib_only": True, "beta": 0}, {"anchored_only": True, "alpha": 0}):
+        assert begin(make_defence("infobert", settings).resolved(model), model).warnings()
+    assert not begin(make_defence("infobert", {"ib_only": True}).resolved(model), model).warnings()
+
+
+@pytest.mark.parametrize("name", ["rsmi", "infobert+freelb", "bat-triplet", "a2t", "advaug+mixup", "safer"])
+def test_a_defence_that_needs_words_refuses_images_by_its_name(name: str) -> None:
+    part = name.partition("+")[0]
+    with pytest.raises(UsageError, match=f"'{part}' does not serve images: it works on words"):
+        check_kind(make_defence(name), tiny_model("ars"))
+
+
+@pytest.mark.parametrize("name", ["a2t", "advaug"])
+def test_an_unknown_recipe_is_refused_with_those_for_texts(name: str) -> None:
+    with pytest.raises(UsageError, match=r"no recipe 'pgd'.*textfooler") as refused:
+        make_defence(name, {"recipe": "pgd"})
+    assert "pgd-linf" not in str(refused.value)
+    with pytest.raises(UsageError, match="pgd-linf attacks images"):
+        make_defence(name, {"recipe": "pgd-linf"})
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "instead"),
     [

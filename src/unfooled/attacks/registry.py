@@ -96,6 +96,8 @@ def any_recipe(name: str, settings: Mapping[str, object] | None = None) -> AnyRe
 
 def make_recipe(name: str, settings: Mapping[str, object] | None = None) -> Recipe:
     """The recipe ``name`` for texts; unknown names and settings are refused with the nearest that exist."""
+    if not (name in IMAGE_RECIPES or name in QUESTION_RECIPES):
+        RECIPES.choose(name)  # refuses it, with names for texts alone
     return for_texts(any_recipe(name, settings))
 
 

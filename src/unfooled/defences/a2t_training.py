@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from accelerate.utils import gather_object
 
+from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.adversarial import AgainstRecipe, appended, attack_counts, counts_in_words
 from unfooled.defences.parts.preparation import MadeExample
 from unfooled.defences.session import Session, Training, TrainingData
@@ -48,8 +49,12 @@ class A2TTraining(AgainstRecipe):
     )
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
-    refuses: ClassVar[dict[str, str]] = {"question": "it attacks the labels of texts in training"}
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "it attacks the labels of texts in training",
+        "image": NO_WORDS,
+    }
     deployed_as: ClassVar[str] = "plain"
+    weights: ClassVar[tuple[str, ...]] = ("share",)
 
     recipe: str = setting("a2t", "Attack that makes the examples, see `unfooled attack --list`")
     share: float = setting(0.2, "Share of the training set, per epoch (γ)", at_least=0, at_most=1)
@@ -74,6 +79,8 @@ class A2TSession(Session[A2TTraining]):
 
     def __init__(self, training: Training, defence: A2TTraining) -> None:
         super().__init__(training, defence)
+        if training.epochs:
+            self.whole_from = min(1.0, defence.clean_epochs / training.epochs)
         self._epochs: dict[str, dict[str, int]] = {}
         """By the number of the epoch, what came of its attack."""
 
@@ -170,7 +177,7 @@ class A2TSession(Session[A2TTraining]):
         return {"epochs": {str(int(epoch) + 1): counts for epoch, counts in self._epochs.items()}}
 
     def warnings(self) -> list[str]:
-        clean, found = self.defence.clean_epochs, []
+        clean, found = self.defence.clean_epochs, super().warnings()
         if self.training.epochs and clean >= self.training.epochs:
             found.append(
                 f"a2t attacks after {clean} clean {'epoch' if clean == 1 else 'epochs'}, and training has "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.adversarial import AgainstRecipe, appended, counts_in_words
 from unfooled.defences.parts.preparation import MadeExamples, Preparation
 from unfooled.defences.session import Session, Training, TrainingData
@@ -27,7 +28,10 @@ class AdvAug(AgainstRecipe):
     summary: ClassVar[str] = "Trained again with the successes of an attack on a plain model's training texts"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
-    refuses: ClassVar[dict[str, str]] = {"question": "it attacks the labels of texts before training"}
+    refuses: ClassVar[dict[str, str]] = {
+        "question": "it attacks the labels of texts before training",
+        "image": NO_WORDS,
+    }
     deployed_as: ClassVar[str] = "plain"
 
     sample: int = setting(10_000, "Training texts that are attacked, stratified; all if fewer", at_least=1)

@@ -54,6 +54,10 @@ class Defence(Protocol):
     def predictor(self, model: Model) -> Predictor: ...
 
 
+NO_WORDS = "it works on words, and images have none"
+"""Why a defence refuses models of images."""
+
+
 def remade(model: Model, batch: Batch, encoded: Sequence[Encoded]) -> Batch:
     """A batch of other inputs with the same labels: for defences that change words (``Batch.encoded``)."""
     return replace(model.batch(encoded), labels=batch.labels)

@@ -12,7 +12,8 @@ released code. x comes from the forward pass of plain fine-tuning; all copies go
 
 Deviations. The weight of the terms rises over the first half of training (``warmup``): the paper has the full
 weight from the first step, with which the shipped encoder hardly learns. Antonyms need not have the part of
-speech that their word has in the text; stop words have none.
+speech that their word has in the text; stop words have none. Substitutes are neighbours by counter-fitted
+vectors, as in the released code; §3.1 of the paper names GloVe.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unfooled.data import TaskData
+from unfooled.data.task import Task
+from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.bat_copies import (
     Copies,
     MakeCopies,
@@ -64,7 +67,8 @@ class Bat(SubstitutionSets, ABC):
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
     refuses: ClassVar[dict[str, str]] = {
-        "question": "its copies keep or change a label, and an answer is none"
+        "question": "its copies keep or change a label, and an answer is none",
+        "image": NO_WORDS,
     }
     deployed_as: ClassVar[str] = "plain"
 
@@ -84,11 +88,11 @@ class Bat(SubstitutionSets, ABC):
 
     def check_data(self, data: TaskData) -> None:
         task, rows = data.task, data.train
-        changing = changing_labels(task, self.obstinate_labels)
+        changing = self.changing(task)
         columns = [rows[name] for name in ("text", "text_pair") if name in rows.column_names]
         examples = zip(rows["label"], *columns, strict=True)
         texts = (text for label, *own in examples if label in changing for text in own)
-        if next(words_with_antonyms(texts), None) is None:
+        if self.pushes_away and next(words_with_antonyms(texts), None) is None:
             names = ", ".join(task.labels[label] for label in sorted(changing))
             raise UserError(
                 f"{self.name} found no antonym of any word in the training examples (labels {names}). Its "
@@ -102,6 +106,15 @@ class Bat(SubstitutionSets, ABC):
     def draws_near(self) -> bool:
         """Whether fickle copies have a weight."""
         return True
+
+    @property
+    def pushes_away(self) -> bool:
+        """Whether obstinate copies have a weight."""
+        return True
+
+    def changing(self, task: Task) -> frozenset[int]:
+        """The labels whose examples get obstinate copies."""
+        return changing_labels(task, self.obstinate_labels) if self.pushes_away else frozenset()
 
     def begin(self, training: Training) -> BatSession:
         return BatSession(training, self)
@@ -120,6 +133,7 @@ class BatPairwise(Bat):
 
     name: ClassVar[str] = "bat-pairwise"
     summary: ClassVar[str] = "Synonym copies drawn near, antonym copies pushed away (BAT, Chen et al. 2022)"
+    weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     alpha: float = setting(1.0, "Weight of the distance to fickle copies (α)", at_least=0)
     beta: float = setting(1.2, "Weight of the nearness of obstinate copies (β)", at_least=0)
@@ -127,6 +141,10 @@ class BatPairwise(Bat):
     @property
     def draws_near(self) -> bool:
         return self.alpha > 0
+
+    @property
+    def pushes_away(self) -> bool:
+        return self.beta > 0
 
     def contrast(self, distances: Distances) -> Tensor:
         near = (self.margin - distances.obstinate).clamp(min=0)
@@ -141,6 +159,7 @@ class BatTriplet(Bat):
 
     name: ClassVar[str] = "bat-triplet"
     summary: ClassVar[str] = "Antonym copies farther away than synonym copies (BAT, Chen et al. 2022)"
+    weights: ClassVar[tuple[str, ...]] = ("weight",)
 
     weight: float = setting(1.0, "Weight of the triplet loss (λ)", at_least=0)
 
@@ -164,7 +183,7 @@ class BatSession(Session[Bat]):
     def __init__(self, training: Training, defence: Bat) -> None:
         super().__init__(training, defence)
         self.whole_from = defence.warmup
-        self._changing = changing_labels(training.task, defence.obstinate_labels)
+        self._changing = defence.changing(training.task)
         self._read = training.data
         self._antonyms = antonyms_in(training.data, self._changing)
 

@@ -34,6 +34,7 @@ class Flooding:
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
     deployed_as: ClassVar[str] = "plain"
+    weights: ClassVar[tuple[str, ...]] = ("level",)
 
     level: float = setting(0.1, "Flood level (b) of the mean loss of a mini-batch", at_least=0)
 

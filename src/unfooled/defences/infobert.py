@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unfooled.defences.base import evaluating
+from unfooled.defences.base import NO_WORDS, evaluating
 from unfooled.defences.parts.mutual_information import Critic, across_batch, spread, within_input
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.errors import UsageError
@@ -49,7 +49,9 @@ class InfoBert:
     summary: ClassVar[str] = "Information bottleneck and anchored features (InfoBERT, Wang et al. 2021)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[dict[str, str]] = {"image": NO_WORDS}
     deployed_as: ClassVar[str] = "plain"
+    weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     alpha: float = setting(5e-3, "Weight of the anchored features (α)", at_least=0)
     beta: float | None = setting(

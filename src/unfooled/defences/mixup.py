@@ -37,6 +37,7 @@ class Mixup:
     certifies: ClassVar[tuple[str, ...]] = ()
     refuses: ClassVar[dict[str, str]] = {"question": "places of two answers cannot be mixed"}
     deployed_as: ClassVar[str] = "plain"
+    weights: ClassVar[tuple[str, ...]] = ("weight",)
 
     weight: float = setting(1.0, "Weight of the loss on mixtures (γ)", at_least=0)
     alpha: float = setting(0.4, "The share λ is drawn from Beta(α, α)", at_least=0.01)

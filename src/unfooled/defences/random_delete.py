@@ -19,6 +19,7 @@ from typing import ClassVar, cast
 
 import torch
 
+from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions, no_comparison
 from unfooled.defences.parts.scale import risen
 from unfooled.defences.parts.versions import MOST_VERSIONS, Versions
@@ -43,6 +44,7 @@ class RandomDelete(Versions):
     )
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("edits", "words")
+    refuses: ClassVar[dict[str, str]] = {"image": NO_WORDS}
     deployed_as: ClassVar[str] = "random-delete"
 
     rates: tuple[float, ...] | None = setting(

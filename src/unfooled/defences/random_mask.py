@@ -18,6 +18,7 @@ from typing import ClassVar, cast
 
 import torch
 
+from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.question_copies import AskedPart, TokenSpan, no_comparison
 from unfooled.defences.parts.versions import Versions
 from unfooled.defences.session import Losses, Session, Step, Training
@@ -37,6 +38,7 @@ class RandomMask(Versions):
     summary: ClassVar[str] = "Trained on few random words of each text; certifiable vote (Zeng et al. 2021)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("words",)
+    refuses: ClassVar[dict[str, str]] = {"image": NO_WORDS}
     deployed_as: ClassVar[str] = "random-mask"
 
     kept: float = setting(

@@ -20,7 +20,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unfooled.defences.base import evaluating
+from unfooled.defences.base import NO_WORDS, evaluating
 from unfooled.defences.parts.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.errors import UsageError
@@ -65,6 +65,7 @@ class Rsmi:
     summary: ClassVar[str] = "Noise layers and gradient-guided masking; two-step vote (Moon et al. 2023)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ()
+    refuses: ClassVar[dict[str, str]] = {"image": NO_WORDS}
     deployed_as: ClassVar[str] = "two-step"
 
     sigma: float | None = setting(

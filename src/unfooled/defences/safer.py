@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from unfooled.data import TaskData
-from unfooled.defences.base import remade
+from unfooled.defences.base import NO_WORDS, remade
 from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions, TokenSpan
 from unfooled.defences.parts.synonym_words import check_synonyms
 from unfooled.defences.session import (
@@ -48,6 +48,7 @@ class Safer(SubstitutionSets):
     summary: ClassVar[str] = "Every word redrawn from its synonyms; certifiable vote (SAFER, Ye et al. 2020)"
     learning_rate: ClassVar[float] = 1e-4
     certifies: ClassVar[tuple[str, ...]] = ("synonyms",)
+    refuses: ClassVar[dict[str, str]] = {"image": NO_WORDS}
     deployed_as: ClassVar[str] = "safer"
 
     votes: int = setting(20, "Votes of a prediction (k)", at_least=1, at_most=MOST_VOTES)

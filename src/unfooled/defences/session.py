@@ -303,8 +303,15 @@ class Session(Generic[D]):
         return {}
 
     def warnings(self) -> list[str]:
-        """What looks wrong so far; asked at the beginning and at the end of training."""
-        return []
+        """What looks wrong so far; asked at the beginning and at the end of training.
+
+        By default: that the weights of the method (``weights``, names of settings) are all 0.
+        """
+        names: Sequence[str] = getattr(self.defence, "weights", ())
+        if not names or any(getattr(self.defence, name) for name in names):
+            return []
+        told = " and ".join(f"{name} is 0" for name in names)
+        return [f"{cast(Any, self.defence).name}: {told}, so it adds nothing to the training."]
 
     def task_loss(self, logits: Tensor, batch: Any) -> Tensor:
         """The mean cross-entropy of a batch; of questions, that of begin and end."""

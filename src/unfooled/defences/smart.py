@@ -39,6 +39,7 @@ class Smart(Virtual):
     summary: ClassVar[str] = "Smooth answers, and steps near the mean of earlier weights (Jiang et al. 2020)"
     learning_rate: ClassVar[float] = 1e-4
     shares: ClassVar[dict[str, float]] = SHARES
+    weights: ClassVar[tuple[str, ...]] = ("weight", "proximal")
 
     weight: float = setting(1.0, "Weight of the smoothness term (λ)", at_least=0)
     radius: float | None = setting(None, "Limit of each coordinate of δ (ε); none if not given", at_least=0)

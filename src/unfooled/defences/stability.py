@@ -28,6 +28,8 @@ class Stability(NoiseAugment):
     name: ClassVar[str] = "stability"
     summary: ClassVar[str] = "Noisy answers drawn to the clean one (STN, Li et al. 2019); certifiable vote"
 
+    weights: ClassVar[tuple[str, ...]] = ("gamma",)
+
     warmup: float = setting(
         0.0, "Share of training over which the noise rises from nothing", at_least=0, at_most=1
     )

@@ -1,7 +1,8 @@
 """For which labels a change of meaning changes the label (Chen et al. 2022, §3.2).
 
 An obstinate attack turns the meaning of one text and hopes that the model overlooks it. With a neutral pair
-the truth may well stay neutral, and two texts that are no paraphrases do not become ones by a change.
+the truth may well stay neutral; two texts that are no paraphrases do not become ones by a change, and where
+one did not follow from the other it does not begin to.
 Training against such attacks (BAT) skips the same labels.
 """
 
@@ -12,7 +13,9 @@ from collections.abc import Sequence
 from unfooled.attacks.attempt import Attempt, NothingToChange
 
 _NEUTRAL = "neutral"
+_INFERENCE = ("entailment", "contradiction", _NEUTRAL)
 _PARAPHRASE = ("duplicate", "equivalent", "paraphrase")
+_NOT_ENTAILED = ("not_entailment", "not entailment", "non_entailment", "non-entailment")
 
 
 def check_label_changes(attempt: Attempt) -> None:
@@ -26,6 +29,8 @@ def why_label_stays(label_names: Sequence[str], label: int) -> str | None:
     names = _plain(label_names)
     if names[label] == _NEUTRAL:
         return "a neutral example stays neutral when its meaning changes"
+    if names[label] in _NOT_ENTAILED:
+        return "a text that does not follow from another does not begin to when the meaning of one changes"
     if any(name in _PARAPHRASE for name in names) and names[label] not in _PARAPHRASE:
         return "texts that differ in meaning still do when one is changed"
     return None
@@ -33,7 +38,7 @@ def why_label_stays(label_names: Sequence[str], label: int) -> str | None:
 
 def names_tell(label_names: Sequence[str]) -> bool:
     """Whether the names are those of inference or paraphrase, where a change of meaning matters."""
-    return not {_NEUTRAL, *_PARAPHRASE}.isdisjoint(_plain(label_names))
+    return not {*_INFERENCE, *_PARAPHRASE}.isdisjoint(_plain(label_names))
 
 
 def _plain(label_names: Sequence[str]) -> list[str]:

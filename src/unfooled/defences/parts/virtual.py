@@ -31,6 +31,7 @@ class Virtual:
 
     certifies: ClassVar[tuple[str, ...]] = ()
     deployed_as: ClassVar[str] = "plain"
+    weights: ClassVar[tuple[str, ...]] = ("weight",)
     shares: ClassVar[dict[str, float]]
     """Sizes that are fitted to the encoder where they are not given, by the distance of two random words."""
 
