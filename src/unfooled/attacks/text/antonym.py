@@ -1,10 +1,10 @@
 """The antonym (obstinate) attack of Balanced Adversarial Training (Chen et al. 2022, §2.2 and §3.1).
 
 Exactly one word becomes a WordNet antonym of the same part of speech, most important words first; the attack
-succeeds when the prediction does not change. Neutral pairs and non-paraphrases are not attacked. Deviation:
-importance is TextFooler's, as the paper has it, where the released code ranks by the gradient. Where nearly
-every input has some antonym that changes nothing, all models look alike; ``words=1`` tries the most important
-word alone.
+succeeds when the prediction does not change. Neutral pairs, pairs labelled ``not_entailment`` and
+non-paraphrases are not attacked. Deviation: importance is TextFooler's, as the paper has it, where the
+released code ranks by the gradient. Where nearly every input has some antonym that changes nothing, all
+models look alike; ``words=1`` tries the most important word alone.
 """
 
 from __future__ import annotations
