@@ -117,6 +117,10 @@ def test_words_that_the_model_does_not_read_are_not_made_obstinate(table: str) -
     assert first.obstinate is not None and first.obstinate.ids != batch.encoded[0].ids
     assert second.obstinate is None
     assert second.fickle is not None
+    classifier.tokenizer.truncation_side = "left"
+    batch = batch_of(classifier, ["good was the film", "good , the film and plot"])
+    first, second = copies_of(classifier, table, batch)
+    assert first.obstinate is not None and second.obstinate is None
 
 
 def test_a_text_without_words_to_change_has_no_copies(classifier: TextModel, table: str) -> None:

@@ -74,12 +74,15 @@ class MakeCopies:
         if label not in self.changing:
             return None
         document = Document.of(*item.texts)
-        read = [max((end for text, _, end in item.offsets if text == own), default=0) for own in (0, 1)]
+        read = [_read(item, own) for own in range(len(item.texts))]
         for which in chooser.sample(range(len(item.texts)), len(item.texts)):
             words = [
                 number
-                for number, (text, _, end) in enumerate(document.places)
-                if text == which and end <= read[text] and document.words[number].lower() in self.antonyms
+                for number, (text, begin, end) in enumerate(document.places)
+                if text == which
+                and read[text][0] <= begin
+                and end <= read[text][1]
+                and document.words[number].lower() in self.antonyms
             ]
             if words:
                 number = chooser.choice(words)
@@ -87,6 +90,12 @@ class MakeCopies:
                     number, chooser.choice(self.antonyms[document.words[number].lower()])
                 ).texts
         return None
+
+
+def _read(item: Encoded, which: int) -> tuple[int, int]:
+    """The first character of a text that the model reads, and the place after the last one."""
+    places = [(begin, end) for text, begin, end in item.offsets if text == which and end]
+    return min((begin for begin, _ in places), default=0), max((end for _, end in places), default=0)
 
 
 def antonyms_in(data: TrainingData, changing: frozenset[int]) -> dict[str, Sequence[str]]:
