@@ -239,7 +239,7 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         ({"max_length": 20}, "--max-length: for texts only"),
         ({"encoder": "minilm"}, "There is no architecture 'minilm'"),
         ({"augment": ["spin"]}, "--augment spin"),
-        ({"defence": "rsmi"}, "needs a model of texts"),
+        ({"defence": "rsmi"}, "'rsmi' does not serve images: it works on words"),
         ({"defence": "ars", "settings": {"sigma_1": 0.4, "learn_sigma_1": True}}, "learn_sigma_1, not both"),
     ],
 )

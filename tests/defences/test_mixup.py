@@ -110,10 +110,10 @@ def test_the_share_is_drawn_anew_for_each_batch(classifier: TextModel) -> None:
     batch = classifier.batch(classifier.encode(TEXTS), LABELS)
     one = session(classifier)
     torch.manual_seed(0)
-    losses = [float(one.loss(batch, FULL).total) for _ in range(8)]
+    losses = [one.loss(batch, FULL).total.item() for _ in range(8)]
     assert len(set(losses)) == 8
     torch.manual_seed(0)
-    assert losses == [float(one.loss(batch, FULL).total) for _ in range(8)]
+    assert losses == [one.loss(batch, FULL).total.item() for _ in range(8)]
 
 
 def test_a_head_that_reads_other_tokens_mixes_the_start() -> None:

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.errors import UsageError
-from unfooled.models import Batch, Model, Site, TextModel
+from unfooled.models import Batch, Model, Site, as_text
 from unfooled.predictors import Plain, Predictor
 from unfooled.settings import setting
 
@@ -48,7 +48,7 @@ class Mixup:
     )
 
     def resolved(self, model: Model) -> Mixup:
-        first = isinstance(model, TextModel) and model.architecture.summary == "first"
+        first = model.kind == "text" and as_text(model).architecture.summary == "first"
         if self.place == "sentence" and not first:
             raise UsageError(
                 "defence 'mixup': place=sentence mixes the first token of the last layer, and the head of "
@@ -93,8 +93,7 @@ class MixupSession(Session[Mixup]):
         """Logits of λ·each row + (1 − λ)·its partner."""
         blend = _Blend(partners, share)
         if self.defence.place == "sentence":
-            assert isinstance(self.model, TextModel)
-            last = self.model.depth - 1
+            last = as_text(self.model).depth - 1
             return self.model.forward(seen.batch, start=seen.start, sampler=blend, sites=(last,)).logits
         mixed = seen.start + blend("embeddings", seen.start, None)
         return self.model.forward(_longer(seen.batch, partners), start=mixed).logits
