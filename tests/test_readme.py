@@ -75,6 +75,8 @@ def test_python_example_and_commands_run_in_order(tmp_path: Path) -> None:
         ),
         ("limit=200", "limit=3"),
         ("limit=20,", "limit=2,"),
+        ('threat="words"))', 'threat="words", sampling=uf.Sampling(n0=10, n=40)))'),
+        ("n=1000", "n=40"),
     ):
         assert whole in shortened
         shortened = shortened.replace(whole, cut)

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -134,15 +135,39 @@ def test_an_entry_that_does_not_fit_is_refused_with_the_reason(
         registry.choose(name)
 
 
-def unfooled(folder: Path, *arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """A command in its own process, with the toy package of tests/plugin installed beside unfooled."""
-    path = os.pathsep.join([str(PLUGIN), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "unfooled", *map(str, arguments)]
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+ONE_AFTER_ANOTHER = """
+import json, sys
+from commands import unfooled
+shown = [unfooled(*arguments) for arguments in json.loads(sys.argv[1])]
+print(json.dumps([[one.returncode, one.stdout.decode(), one.stderr.decode()] for one in shown]))
+"""
+
+
+def unfooled(folder: Path, *commands: Sequence[object], refused: int = 0) -> list[Done]:
+    """Commands in a process of their own, with the toy package of tests/plugin installed beside unfooled.
+
+    The last ``refused`` of them are meant to fail.
+    """
+    path = os.pathsep.join([str(PLUGIN), str(PLUGIN.parent), os.environ.get("PYTHONPATH", "")])
+    given = json.dumps([[str(part) for part in one] for one in commands])
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", ONE_AFTER_ANOTHER, given],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
     )
-    assert not check or done.returncode == 0, done.stderr
-    return done
+    assert done.returncode == 0, done.stderr
+    found = [Done(*one) for one in json.loads(done.stdout)]
+    assert all(one.returncode == 0 for one in found[: len(found) - refused]), found
+    return found
 
 
 @pytest.mark.full
@@ -151,14 +176,15 @@ def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_rec
     options = [part for name, value in inputs.items() for part in (f"--{name.replace('_', '-')}", value)]
     sizes = ["--epochs", 1, "--limit", 64, "--limit-dev", 16, "--limit-test", 16]
     trained = ["--defence", "softened", "--set", "amount=0.2", "--out", "run"]
-    unfooled(tmp_path, "train", *options, *sizes, *trained)
+    write_examples(tmp_path / "examples.csv", 12)
+    attack = ["--recipe", "shout", "--set", "word=loud", "--data", "examples.csv", "--no-validity"]
+    _, attacked = unfooled(
+        tmp_path, ["train", *options, *sizes, *trained], ["attack", "run", *attack, "--json"]
+    )
     marker = json.loads((tmp_path / "run" / "unfooled.json").read_text())
     assert marker["defence"] == {"name": "softened", "settings": {"amount": 0.2}}
     assert marker["predictor"]["name"] == "toy-plain"
-
-    write_examples(tmp_path / "examples.csv", 12)
-    attack = ["--recipe", "shout", "--set", "word=loud", "--data", "examples.csv", "--no-validity"]
-    result = json.loads(unfooled(tmp_path, "attack", "run", *attack, "--json").stdout)
+    result = json.loads(attacked.stdout)
     assert result["recipe"]["name"] == "shout" and result["recipe"]["settings"] == {"word": "loud"}
     assert result["summary"]["attacked"] > 0
 
@@ -166,25 +192,28 @@ def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_rec
 @pytest.mark.full
 def test_a_task_of_another_package_is_trained_on(tmp_path: Path) -> None:
     sizes = ["--epochs", 1, "--encoder", write_encoder(tmp_path / "encoder")]
-    unfooled(tmp_path, "train", "--task", "weather", *sizes, "--out", "run")
+    unfooled(tmp_path, ["train", "--task", "weather", *sizes, "--out", "run"])
     marker = json.loads((tmp_path / "run" / "unfooled.json").read_text())
     assert marker["labels"] == ["dry", "wet"]
 
 
 @pytest.mark.full
 def test_names_of_another_package_appear_in_lists_and_suggestions(tmp_path: Path) -> None:
-    def names(kind: str, *arguments: str) -> list[str]:
-        return [one["name"] for one in json.loads(unfooled(tmp_path, *arguments, "--json").stdout)[kind]]
-
-    assert "softened" in names("defences", "train", "--list-defences")
-    assert "weather" in names("tasks", "train", "--list-tasks")
-    assert "shout" in names("recipes", "attack", "--list")
-    refused = unfooled(tmp_path, "attack", "x.py:f", "--recipe", "shoot", check=False)
-    assert refused.returncode == 2 and "Did you mean 'shout'?" in refused.stderr
-    refused = unfooled(
-        tmp_path, "train", "--task", "spam", "--defence", "softened", "--set", "amout=1", check=False
+    *lists, recipe, setting = unfooled(
+        tmp_path,
+        ["train", "--list-defences", "--json"],
+        ["train", "--list-tasks", "--json"],
+        ["attack", "--list", "--json"],
+        ["attack", "x.py:f", "--recipe", "shoot"],
+        ["train", "--task", "spam", "--defence", "softened", "--set", "amout=1"],
+        refused=2,
     )
-    assert refused.returncode == 2 and "Did you mean 'amount'?" in refused.stderr
+    for listed, kind, name in zip(
+        lists, ("defences", "tasks", "recipes"), ("softened", "weather", "shout"), strict=True
+    ):
+        assert name in [one["name"] for one in json.loads(listed.stdout)[kind]]
+    assert recipe.returncode == 2 and "Did you mean 'shout'?" in recipe.stderr
+    assert setting.returncode == 2 and "Did you mean 'amount'?" in setting.stderr
 
 
 @pytest.mark.full
