@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tiny_models import FAMILIES, TEXTS, tiny_classifier, tiny_decoder
-from unfooled.defences.base import evaluating
+from unfooled.defences.parts.base import evaluating
 from unfooled.errors import UsageError
 from unfooled.models import TextModel
 from unfooled.models.attention_dropout import set_attention_dropout

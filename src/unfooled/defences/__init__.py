@@ -11,15 +11,15 @@ from unfooled.defences.a2t_training import A2TTraining
 from unfooled.defences.advaug import AdvAug
 from unfooled.defences.alum import Alum
 from unfooled.defences.ars import ArsDefence, StaticMaskDefence
-from unfooled.defences.base import Defence
 from unfooled.defences.bat import BatPairwise, BatTriplet
 from unfooled.defences.certified_rsmi import CertifiedRsmi
-from unfooled.defences.combination import Combination, settings_of_parts
 from unfooled.defences.flooding import Flooding
 from unfooled.defences.freelb import FreeLB
 from unfooled.defences.infobert import InfoBert
 from unfooled.defences.mixup import Mixup
 from unfooled.defences.noise_augment import NoiseAugment
+from unfooled.defences.parts.base import Defence
+from unfooled.defences.parts.combination import Combination, settings_of_parts
 from unfooled.defences.parts.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.pgd import Pgd
 from unfooled.defences.random_delete import RandomDelete

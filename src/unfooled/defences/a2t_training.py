@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from accelerate.utils import gather_object
 
-from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.adversarial import AgainstRecipe, appended, attack_counts, counts_in_words
+from unfooled.defences.parts.base import NO_WORDS
 from unfooled.defences.parts.preparation import MadeExample
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.errors import UserError

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unfooled.defences.base import NO_WORDS
 from unfooled.defences.parts.adversarial import AgainstRecipe, appended, counts_in_words
+from unfooled.defences.parts.base import NO_WORDS
 from unfooled.defences.parts.preparation import MadeExamples, Preparation
 from unfooled.defences.session import Session, Training, TrainingData
 from unfooled.files import JsonObject

@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 from unfooled.data import TaskData
 from unfooled.data.task import Task
-from unfooled.defences.base import NO_WORDS
+from unfooled.defences.parts.base import NO_WORDS
 from unfooled.defences.parts.bat_copies import (
     Copies,
     MakeCopies,

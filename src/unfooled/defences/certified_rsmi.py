@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unfooled.defences.base import evaluating
+from unfooled.defences.parts.base import evaluating
 from unfooled.defences.parts.scale import default_sigma, risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.models import Batch, Model, as_text

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unfooled.defences.base import NO_WORDS, evaluating
+from unfooled.defences.parts.base import NO_WORDS, evaluating
 from unfooled.defences.parts.mutual_information import Critic, across_batch, spread, within_input
 from unfooled.defences.session import Pass, Session, Step, Training
 from unfooled.errors import UsageError

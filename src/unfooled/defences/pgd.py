@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from unfooled.attacks.image.ball import Norm
-from unfooled.defences.base import evaluating
+from unfooled.defences.parts.base import evaluating
 from unfooled.defences.parts.scale import ball_sizes
 from unfooled.defences.parts.virtual import MOST_ASCENTS
 from unfooled.defences.session import Losses, Session, Step, Training

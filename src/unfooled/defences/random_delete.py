@@ -19,7 +19,7 @@ from typing import ClassVar, cast
 
 import torch
 
-from unfooled.defences.base import NO_WORDS
+from unfooled.defences.parts.base import NO_WORDS
 from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions, no_comparison
 from unfooled.defences.parts.scale import risen
 from unfooled.defences.parts.versions import MOST_VERSIONS, Versions

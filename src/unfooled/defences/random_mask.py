@@ -18,7 +18,7 @@ from typing import ClassVar, cast
 
 import torch
 
-from unfooled.defences.base import NO_WORDS
+from unfooled.defences.parts.base import NO_WORDS
 from unfooled.defences.parts.question_copies import AskedPart, TokenSpan, no_comparison
 from unfooled.defences.parts.versions import Versions
 from unfooled.defences.session import Losses, Session, Step, Training

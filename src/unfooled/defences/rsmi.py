@@ -20,7 +20,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unfooled.defences.base import NO_WORDS, evaluating
+from unfooled.defences.parts.base import NO_WORDS, evaluating
 from unfooled.defences.parts.scale import risen
 from unfooled.defences.session import Losses, Session, Step, Training
 from unfooled.errors import UsageError

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from unfooled.data import TaskData
-from unfooled.defences.base import NO_WORDS, remade
+from unfooled.defences.parts.base import NO_WORDS, remade
 from unfooled.defences.parts.question_copies import AskedPart, ReadsQuestions, TokenSpan
 from unfooled.defences.parts.synonym_words import check_synonyms
 from unfooled.defences.session import (

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from unfooled.attacks.image.ball import Norm
-from unfooled.defences.base import evaluating
+from unfooled.defences.parts.base import evaluating
 from unfooled.defences.parts.divergence import kl
 from unfooled.defences.parts.scale import ball_sizes, fitted
 from unfooled.defences.parts.virtual import MOST_ASCENTS, Virtual

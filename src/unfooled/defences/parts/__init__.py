@@ -1,1 +1,1 @@
-"""What several methods share: copies and versions of texts, divergences, bounds, scales, preparation."""
+"""What methods share: what a defence is, combinations, copies and versions of texts, scales, preparation."""

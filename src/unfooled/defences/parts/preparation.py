@@ -14,7 +14,7 @@ from unfooled.files import JsonMapping
 
 if TYPE_CHECKING:
     from unfooled.attacks import Recipe
-    from unfooled.defences.base import Defence
+    from unfooled.defences.parts.base import Defence
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from unfooled.defences.base import Defence
+from unfooled.defences.parts.base import Defence
 from unfooled.defences.session import (
     CopyMaker,
     Losses,
