@@ -11,7 +11,7 @@ ART := .venv-art
 
 help:
 	@echo "make demo            break a plain model with typos, defend the same encoder, certify it, one page about it (about 5 minutes on 2 free cores)"
-	@echo "make test            everything CI checks: tests, ruff, mypy (about 6 minutes on 2 free cores)"
+	@echo "make test            everything CI checks: tests, ruff, mypy (about 8 minutes on 2 free cores)"
 	@echo "make test-fast       the quick tests of every room, without lint, network or browser (about a minute)"
 	@echo "make venv            only prepare the environment in $(VENV)"
 	@echo "make test-slow       tests that train real models for minutes"

@@ -79,8 +79,8 @@ class A2TSession(Session[A2TTraining]):
 
     def __init__(self, training: Training, defence: A2TTraining) -> None:
         super().__init__(training, defence)
-        if training.epochs:
-            self.whole_from = min(1.0, defence.clean_epochs / training.epochs)
+        if defence.clean_epochs < training.epochs:
+            self.whole_from = defence.clean_epochs / training.epochs
         self._epochs: dict[str, dict[str, int]] = {}
         """By the number of the epoch, what came of its attack."""
 
