@@ -83,7 +83,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             {"attacks": [{"recipe": "antonym", "inputs": {"task": "spam"}}]},
             "reviews-standard-s0/attacks/antonym: The recipe antonym changes the meaning",
         ),
-        ({"defences": ["bat-triplet"], "attacks": []}, "reviews-bat-triplet-s0: bat trains on antonyms"),
+        ({"defences": ["bat-triplet"], "attacks": []}, "bat-triplet-s0: bat-triplet trains on antonyms"),
     ],
 )
 def test_changes_of_meaning_that_change_no_label_are_refused_before_anything_is_trained(

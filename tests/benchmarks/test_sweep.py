@@ -305,6 +305,24 @@ def test_name_of_both_means_the_defence_and_train_prefix_the_configuration() -> 
     assert cell.config.warmup == 0.25
 
 
+def test_a_grid_of_a_combination_means_the_part_that_has_the_setting() -> None:
+    base = {"task": "movie-reviews", "defence": "freelb+flooding", "settings": {"level": 0.3}}
+    grid = {"warmup": [0, 0.25], "flooding.level": [0.2], "train.warmup": [0.125]}
+    with pytest.raises(UsageError, match=r"two of these names mean one setting: .*level"):
+        make_cells(sweep_plan(grid, [0], base), Path("out"))
+    del grid["flooding.level"]
+    cells = make_cells(sweep_plan(grid, [0], base), Path("out"))
+    assert [cell.config.settings for cell in cells] == [
+        {"flooding.level": 0.3, "freelb.warmup": 0.0},
+        {"flooding.level": 0.3, "freelb.warmup": 0.25},
+    ]
+    assert {cell.config.warmup for cell in cells} == {0.125}
+    assert cells[1].grid == {"warmup": 0.25, "train.warmup": 0.125}
+    base = {"task": "movie-reviews", "defence": "freelb+bat-triplet"}
+    with pytest.raises(UsageError, match=r"freelb\.warmup or bat-triplet\.warmup"):
+        make_cells(sweep_plan({"warmup": [0, 0.25]}, [0], base), Path("out"))
+
+
 def test_folder_names_stay_unique_when_values_cannot_be_spelled() -> None:
     names = {model_name("rsmi", {"encoder": value}) for value in ("a/b", "a b", "a-b", "x" * 300, "x" * 301)}
     assert len(names) == 5

@@ -116,6 +116,7 @@ def test_an_epoch_without_attack_is_not_kept(
 ) -> None:
     """Where no epoch is attacked, which is a warning, the best one is kept as in plain training."""
     assert session(model, data, epochs=4, clean_epochs=clean).whole_from == whole_from
+    assert session(model, data, epochs=4, clean_epochs=clean, share=0).whole_from == 0
 
 
 def test_clean_epochs_are_left_as_they_are(model: TextModel, data: TrainingData) -> None:

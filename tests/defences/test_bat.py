@@ -138,18 +138,21 @@ def test_neutral_pairs_and_non_paraphrases_get_no_obstinate_copy(table: str) -> 
     copies = copies_of(classifier, table, batch, task=NLI)
     assert [copy.obstinate is None for copy in copies] == [False, True, False]
     assert all(copy.fickle is not None for copy in copies)
-    assert changing_labels(Task("pairs", "", "pair", ("no", "Duplicate"), max_length=48), None) == {1}
-    assert changing_labels(NLI, ["neutral"]) == {1}, "what the user says goes first"
+    assert changing_labels(
+        "bat-triplet", Task("pairs", "", "pair", ("no", "Duplicate"), max_length=48), None
+    ) == {1}
+    assert changing_labels("bat-triplet", NLI, ["neutral"]) == {1}, "what the user says goes first"
 
 
 def test_labels_of_inference_tell_which_are_changed_by_an_antonym() -> None:
     def of(*labels: str) -> frozenset[int]:
-        return changing_labels(Task("own.csv", "", "pair", labels, max_length=48), None)
+        return changing_labels("bat-triplet", Task("own.csv", "", "pair", labels, max_length=48), None)
 
     assert of("entailment", "not_entailment") == {0}
-    assert of("Not entailment", "Entailment") == {1}
+    for other in ("Not entailment", "not-entailment", "no_entailment", "NonEntailment", "non entailment"):
+        assert of(other, "Entailment") == {1}
     assert of("entailment", "contradiction") == {0, 1}
-    with pytest.raises(UsageError, match="nothing says for which labels"):
+    with pytest.raises(UsageError, match="bat-triplet trains on antonyms, and nothing says for which labels"):
         of("yes", "no")
 
 

@@ -139,6 +139,17 @@ def test_the_gradients_of_two_parts_add(
         torch.testing.assert_close(gradient, torch.as_tensor(parts), atol=2e-5, rtol=1e-3)
 
 
+def test_a_part_without_a_term_adds_nothing_to_what_leads(model: TextModel, batch: Batch) -> None:
+    """Least of all the loss of plain fine-tuning a second time."""
+    model.module.eval()
+    sizes = {"freelb__steps": 2, "freelb__step_size": 0.2, "freelb__init": 0.1}
+    alone = gradients(session("freelb", model, steps=2, step_size=0.2, init=0.1), batch)
+    both = gradients(session("freelb+mixup", model, **sizes, mixup__weight=0), batch)
+    assert len(both) > 10 and both.keys() == alone.keys()
+    for name, gradient in both.items():
+        torch.testing.assert_close(gradient, alone[name], atol=1e-7, rtol=1e-5)
+
+
 def test_warnings_of_all_parts_are_given(model: TextModel) -> None:
     one = session("alum+trades+toy", model, alum__weight=0, trades__weight=0)
     assert one.warnings() == [
@@ -270,7 +281,7 @@ def test_settings_are_those_of_the_part_and_survive_being_saved(model: TextModel
         ("rsmi+stability", {}, r"rsmi \(two-step\) and stability \(vote\) each bring a predictor"),
         ("toy+toy", {}, "names toy twice"),
         ("stability+tow", {}, "no defence 'tow'. Did you mean 'toy'"),
-        ("stability+", {}, "no defence ''"),
+        ("stability+", {}, "'stability\\+' has an empty part"),
         ("stability+toy", {"size": 1}, "no setting 'size'. Its settings: stability.gamma"),
         ("stability+toy", {"rsmi.sigma": 1}, "no part 'rsmi'.*Its parts: stability, toy"),
         ("stability+toy", {"toy.sigma": 1}, "defence 'toy' has no setting 'sigma'"),

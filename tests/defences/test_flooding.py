@@ -102,3 +102,29 @@ def test_freelb_is_flooded_in_each_pass_and_climbs_the_loss_itself(
     assert len(turned) > 10 and turned.keys() == alone.keys()
     for name, gradient in turned.items():
         assert_close(gradient, -alone[name], atol=1e-6, rtol=1e-4)
+
+
+def test_a_level_that_guessing_reaches_is_told(classifier: TextModel) -> None:
+    """Two labels: guessing costs log 2 = 0.693."""
+    (told,) = session("flooding", classifier, level=0.7).warnings()
+    assert told.startswith("flooding: a level of 0.7 is not below the loss of guessing (0.69 for 2 labels)")
+    assert session("flooding", classifier, level=0.69).warnings() == []
+
+
+def test_two_losses_are_flooded_as_one(classifier: TextModel, batch: Batch) -> None:
+    """Each below the level, their sum above it: nothing turns round."""
+    torch.manual_seed(2)
+    alone = session("noise-augment+pgd", classifier).loss(batch, FULL)
+    level = 0.75 * alone.task.item()
+    torch.manual_seed(2)
+    both = session("noise-augment+pgd+flooding", classifier, level=level).loss(batch, FULL)
+    assert_close(both.task, alone.task)
+
+
+def test_a_loss_that_does_not_count_is_not_noted(classifier: TextModel, batch: Batch) -> None:
+    """FreeLB brings the task loss; the clean pass that mixup begins with adds its term alone."""
+    noted: list[str] = []
+    step = Step(done=1.0, note=lambda name, value: noted.append(name))
+    one = session("freelb+mixup+flooding", classifier, freelb__steps=2)
+    gradients(one, batch, step)
+    assert sorted(noted) == ["flooded", "flooded", "mixup_loss", "task_loss", "task_loss"]

@@ -50,6 +50,66 @@ def test_the_loss_by_hand(drawn: dict[str, Any]) -> None:
     assert session(model, weight=0).loss(batch, FULL).extra is None
 
 
+def test_the_share_is_drawn_from_a_symmetric_beta(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beta(α, α) has the mean ½ and the variance 1 / (4·(2·α + 1)): for α = ½, ⅛."""
+    model = TensorModel(nn.Linear(2, 2), (2,))
+    batch, one, seen = model.batch(model.read(torch.eye(2)), [0, 1]), session(model, alpha=0.5), []
+
+    def spy(self: Any, seen_pass: Any, partners: Tensor, share: Tensor) -> Tensor:
+        seen.append(float(share))
+        return seen_pass.forward.logits  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(type(one), "_mixed", spy)
+    torch.manual_seed(0)
+    for _ in range(3000):
+        one.loss(batch, FULL)
+    shares = torch.tensor(seen)
+    assert len(shares) == 3000
+    assert shares.mean().item() == pytest.approx(1 / 2, abs=0.03)  # four standard errors
+    assert shares.var().item() == pytest.approx(1 / 8, abs=0.01)
+
+
+@pytest.mark.parametrize("place", ["sentence", "start"])
+def test_both_examples_of_a_mixture_are_learned_from(
+    place: str, classifier: TextModel, drawn: dict[str, Any]
+) -> None:
+    """All gradients are those of a mixture that is written out: of each state and of its partner."""
+    batch = classifier.batch(classifier.encode(TEXTS), [row % 2 for row in range(len(TEXTS))])
+    assert batch.labels is not None
+    drawn["partners"], partners = order()
+    classifier.module.eval()
+
+    def gradients(loss: Tensor) -> dict[str, Tensor]:
+        classifier.module.zero_grad()
+        loss.backward()
+        return {n: p.grad.clone() for n, p in classifier.module.named_parameters() if p.grad is not None}
+
+    extra = session(classifier, place=place).loss(batch, FULL).extra
+    assert extra is not None
+    found = gradients(extra)
+    start, rows = classifier.start(batch), torch.arange(len(batch))
+    if place == "sentence":
+        last = classifier.depth - 1
+        states: list[Tensor] = []
+
+        def keep(site: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
+            states.append(hidden)
+            return 0.25 * hidden + 0.75 * hidden[partners] - hidden
+
+        logits = classifier.forward(batch, start=start, sampler=keep, sites=(last,)).logits
+        assert len(states) == 1
+    else:
+        lengths = batch.mask.sum(dim=1)
+        longer = batch.rows(torch.where(lengths[partners] > lengths, partners, rows))
+        logits = classifier.forward(longer, start=0.25 * start + 0.75 * start[partners]).logits
+    chances = logits.log_softmax(dim=-1)
+    own, other = chances[rows, batch.labels], chances[rows, batch.labels[partners]]
+    expected = gradients(-(0.25 * own + 0.75 * other).mean())
+    assert len(found) > 10 and found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        assert_close(found[name], gradient, atol=1e-6, rtol=1e-4)
+
+
 def order() -> tuple[list[int], Tensor]:
     """Each text has another for a partner."""
     partners = [*range(1, len(TEXTS)), 0]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import unfooled as uf
 from tiny_models import TEXTS
 from unfooled.errors import UsageError
-from unfooled.models import TextModel
+from unfooled.models import TensorModel, TextModel
 from unfooled.predictors import Classifier, Plain, Vote
 from unfooled.predictors.anchored import anchored_words
 from unfooled.predictors.saliency import between_ranks
@@ -111,3 +111,9 @@ def test_other_inputs_of_a_batch_do_not_matter(any_classifier: TextModel) -> Non
 def test_what_has_no_gradient_or_is_not_known_is_refused(plain: Classifier) -> None:
     with pytest.raises(UsageError, match="show must be"):
         uf.predict(plain, [TEXTS[0]], show="words")  # type: ignore[arg-type]
+
+
+def test_inputs_without_words_have_none() -> None:
+    linear = Classifier(TensorModel(nn.Linear(2, 2), (2,)), Plain(), labels=["bad", "good"])
+    with pytest.raises(UsageError, match=r"reads tensors: leave out show=anchored \(--show anchored\)"):
+        uf.predict(linear, torch.eye(2), show="anchored")

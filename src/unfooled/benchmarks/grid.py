@@ -1,7 +1,8 @@
 """Grids: a defence with lists of values for some settings stands for one model per combination.
 
-A name means a setting of the defence, else one of the training; ``train.warmup`` means the latter where both
-have the name. Every combination is checked, and described by the values as they were understood.
+A name means a setting of the defence (of ``a+b``, of the part that has it, or ``part.setting``), else one of
+the training; ``train.warmup`` means the latter where both have the name. Every combination is checked, and
+described by the values as they were understood.
 """
 
 from __future__ import annotations
@@ -95,24 +96,31 @@ def shown(value: object) -> str:
 
 
 def _model(plan: Plan, defence: DefencePlan, chosen: Mapping[str, object]) -> PlannedModel:
-    from unfooled.defences import make_defence, settings_of
+    from unfooled.defences import make_defence, setting_meant, settings_of
 
     registered = str(chosen.get("defence", defence.defence))
-    own = set(settings_of(make_defence(registered)))
-    settings, train = dict(defence.settings), dict(defence.train)
+    own = {name: meant for name in chosen if (meant := setting_meant(registered, name))}
+    fixed = {name: setting_meant(registered, name) or name for name in defence.settings}
+    every = [*own.values(), *(fixed[name] for name in fixed if name not in chosen)]
+    if len(set(every)) < len(every):
+        names = ", ".join([*own, *fixed])
+        raise UsageError(f"grid: two of these names mean one setting: {names}. Name each once.")
+    settings = {fixed[name]: value for name, value in defence.settings.items()}
+    train = dict(defence.train)
     for name, value in chosen.items():
         if name in own:
-            settings[name] = value
+            settings[own[name]] = value
         elif name != "defence":
-            train[_trained(name, registered, own)] = value
+            known = set(settings_of(make_defence(registered)))
+            train[_trained(name, registered, known)] = value
     made = replace(defence, defence=registered, settings=settings, train=train, grid={})
     config = plan.config(plan.tasks[0], made, plan.seeds[0])
     built = settings_of(make_defence(config.defence, config.settings))
     values = {
-        name: plain(built[name] if name in own else getattr(config, name.removeprefix("train.")))
+        name: plain(built[own[name]] if name in own else getattr(config, name.removeprefix("train.")))
         for name in chosen
     }
-    settings |= {name: value for name, value in values.items() if name in own}
+    settings |= {own[name]: value for name, value in values.items() if name in own}
     name = model_name(defence.name, values)
     return PlannedModel(replace(made, name=name, settings=settings), defence.name, values)
 

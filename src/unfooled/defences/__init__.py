@@ -19,7 +19,7 @@ from unfooled.defences.infobert import InfoBert
 from unfooled.defences.mixup import Mixup
 from unfooled.defences.noise_augment import NoiseAugment
 from unfooled.defences.parts.base import Defence
-from unfooled.defences.parts.combination import Combination, settings_of_parts
+from unfooled.defences.parts.combination import Combination, owned_setting, settings_of_parts
 from unfooled.defences.parts.preparation import MadeExample, MadeExamples, Preparation, preparations
 from unfooled.defences.pgd import Pgd
 from unfooled.defences.random_delete import RandomDelete
@@ -79,14 +79,31 @@ DEFENCES: Registry[type[Any]] = Registry(
 
 def make_defence(name: str, settings: Mapping[str, object] | None = None) -> Defence:
     """A defence, or several (``a+b``), with settings that are checked by name, type and range."""
-    names = name.split("+") if isinstance(name, str) else [name]
-    classes = [DEFENCES.choose(one) for one in names]
+    names, classes = _parts(name)
     given = [settings or {}] if len(names) == 1 else settings_of_parts(names, classes, settings or {})
     parts: list[Defence] = [
         build(cls, values, owner=f"defence '{one}'")
         for one, cls, values in zip(names, classes, given, strict=True)
     ]
     return parts[0] if len(parts) == 1 else Combination(tuple(parts))
+
+
+def _parts(name: str) -> tuple[list[str], list[type[Any]]]:
+    """The names and classes of the parts of a defence, one or more."""
+    names = name.split("+") if isinstance(name, str) else [name]
+    if len(names) > 1 and not all(names):
+        raise UsageError(
+            f"The defence {name!r} has an empty part. Join names by +, for example rsmi+bat-triplet."
+        )
+    return names, [DEFENCES.choose(one) for one in names]
+
+
+def setting_meant(name: str, key: str) -> str | None:
+    """The setting of the defence that ``key`` means, as :func:`settings_of` names it; None if it has none."""
+    names, classes = _parts(name)
+    if len(names) > 1:
+        return owned_setting(names, classes, key)
+    return key if key in {f.name for f in fields(classes[0])} else None
 
 
 def check_data(defence: Defence, data: TaskData) -> None:
@@ -177,6 +194,7 @@ __all__ = [
     "deployed_for",
     "make_defence",
     "preparations",
+    "setting_meant",
     "settings_of",
     "shaped_by",
     "threats_of",

@@ -79,7 +79,7 @@ class A2TSession(Session[A2TTraining]):
 
     def __init__(self, training: Training, defence: A2TTraining) -> None:
         super().__init__(training, defence)
-        if defence.clean_epochs < training.epochs:
+        if defence.share and defence.clean_epochs < training.epochs:
             self.whole_from = defence.clean_epochs / training.epochs
         self._epochs: dict[str, dict[str, int]] = {}
         """By the number of the epoch, what came of its attack."""
@@ -181,7 +181,8 @@ class A2TSession(Session[A2TTraining]):
         if self.training.epochs and clean >= self.training.epochs:
             found.append(
                 f"a2t attacks after {clean} clean {'epoch' if clean == 1 else 'epochs'}, and training has "
-                f"{self.training.epochs:g}: this is plain fine-tuning. Raise --epochs, or lower clean_epochs."
+                f"{self.training.epochs:g}: it adds nothing to the training. Raise --epochs, or lower "
+                "clean_epochs."
             )
         for epoch, counts in self._epochs.items():
             if counts["sampled"] and not counts["appended"]:

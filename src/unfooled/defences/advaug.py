@@ -71,5 +71,6 @@ class AdvAugSession(Session[AdvAug]):
             return []
         return [
             f"advaug: {self.defence.recipe} found no adversarial example ({counts_in_words(self._made.about)}"
-            "): this is plain fine-tuning. Choose another recipe, a larger sample, or looser recipe_settings."
+            "): it adds nothing to the training. Choose another recipe, a larger sample, or looser "
+            "recipe_settings."
         ]

@@ -114,7 +114,7 @@ class Bat(SubstitutionSets, ABC):
 
     def changing(self, task: Task) -> frozenset[int]:
         """The labels whose examples get obstinate copies."""
-        return changing_labels(task, self.obstinate_labels) if self.pushes_away else frozenset()
+        return changing_labels(self.name, task, self.obstinate_labels) if self.pushes_away else frozenset()
 
     def begin(self, training: Training) -> BatSession:
         return BatSession(training, self)

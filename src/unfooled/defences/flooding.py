@@ -14,6 +14,7 @@ Deviations. Flooding-X finds its moment by how far the gradients of two batches 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -52,6 +53,15 @@ class FloodingSession(Session[Flooding]):
     """The task loss with its gradient turned round below the level."""
 
     in_every_pass = True
+
+    def warnings(self) -> list[str]:
+        found, classes, level = super().warnings(), len(self.training.task.labels), self.defence.level
+        if classes > 1 and level >= (guessed := math.log(classes)):
+            found.append(
+                f"flooding: a level of {level:g} is not below the loss of guessing ({guessed:.2f} for "
+                f"{classes} labels): training moves away from the answers. Choose a smaller level."
+            )
+        return found
 
     def shaped(self, task: Tensor, step: Step) -> Tensor:
         level = self.defence.level

@@ -122,6 +122,7 @@ class _Point:
         with self.dropout():
             start = session.model.start(self.batch) + self.delta
             seen = session.look(self.batch, session.companions, start)
+        self.step.note("task_loss", seen.task)
         added = session.added(seen, self.step, session.companions)
         task = shaped_by(session.companions, seen.task, self.step)
         if self.delta.requires_grad and not (added is seen.penalty and task is seen.task):

@@ -203,6 +203,7 @@ class Session(Generic[D]):
     def loss(self, batch: Any, step: Step) -> Losses:
         """The mean loss of a batch with labels; by default that of plain fine-tuning, and :meth:`terms`."""
         seen = self.look(batch, [self])
+        step.note("task_loss", seen.task)
         return Losses(self.shaped(seen.task, step), self.added(seen, step, [self]), plain=True)
 
     def shaped(self, task: Tensor, step: Step) -> Tensor:
@@ -230,7 +231,6 @@ class Session(Generic[D]):
         penalties = [session.penalty(seen, step) for session in sessions]
         seen.penalty = total(penalties)
         terms = [session.terms(seen, step) for session in sessions]
-        step.note("task_loss", seen.task)
         for session, *own in zip(sessions, penalties, terms, strict=True):
             if (added := total(own)) is not None:
                 step.note(f"{session.defence.name}_loss", added)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from unfooled.errors import UsageError
 from unfooled.hub.batches import map_by_length
-from unfooled.models import Encoded, EncodedInput, TextModel, Unreadable, as_text, as_texts
+from unfooled.models import OF_TEXTS, Encoded, EncodedInput, TextModel, Unreadable, as_text, as_texts
 from unfooled.predictors.classifier import Classifier
 from unfooled.predictors.input_parts import parts_of
 from unfooled.predictors.saliency import between_ranks
@@ -23,6 +24,11 @@ FROM, TO = 0.5, 0.9
 
 def with_anchored_words(classifier: Classifier, predictions: Predictions) -> Predictions:
     """The predictions, each with the anchored words of its text, by the ranks that the run was trained on."""
+    if classifier.model.kind not in OF_TEXTS:
+        raise UsageError(
+            f"Anchored words are words of texts, and this classifier reads {classifier.model.kind}s: leave "
+            "out show=anchored (--show anchored)."
+        )
     model = as_text(classifier.model)
     low, high = (
         _setting(classifier, name, own) for name, own in (("anchored_from", FROM), ("anchored_to", TO))

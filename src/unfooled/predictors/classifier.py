@@ -183,7 +183,10 @@ class Classifier:
         """The inputs as the model reads them: texts, pairs of them, or rows of a tensor."""
         made = self.model.inputs(inputs, pairs)
         if self.takes_pairs and pairs is None:
-            raise UsageError("This classifier was trained on pairs: give the second texts as pairs=[…].")
+            raise UsageError(
+                "This classifier was trained on pairs: give the second texts too, as pairs=[…] in Python, "
+                "with --pair TEXT or --pair-column NAME on the command line."
+            )
         if self.task and not self.takes_pairs and pairs is not None:
             raise UsageError("This classifier was trained on single texts: leave out pairs.")
         return made

@@ -8,6 +8,7 @@ Training against such attacks (BAT) skips the same labels.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from unfooled.attacks.attempt import Attempt, NothingToChange
@@ -15,7 +16,8 @@ from unfooled.attacks.attempt import Attempt, NothingToChange
 _NEUTRAL = "neutral"
 _INFERENCE = ("entailment", "contradiction", _NEUTRAL)
 _PARAPHRASE = ("duplicate", "equivalent", "paraphrase")
-_NOT_ENTAILED = ("not_entailment", "not entailment", "non_entailment", "non-entailment")
+_NOT_ENTAILED = ("notentailment", "nonentailment", "noentailment")
+_JOINTS = re.compile(r"[\s_-]+")
 
 
 def check_label_changes(attempt: Attempt) -> None:
@@ -29,7 +31,7 @@ def why_label_stays(label_names: Sequence[str], label: int) -> str | None:
     names = _plain(label_names)
     if names[label] == _NEUTRAL:
         return "a neutral example stays neutral when its meaning changes"
-    if names[label] in _NOT_ENTAILED:
+    if _JOINTS.sub("", names[label]) in _NOT_ENTAILED:
         return "a text that does not follow from another does not begin to when the meaning of one changes"
     if any(name in _PARAPHRASE for name in names) and names[label] not in _PARAPHRASE:
         return "texts that differ in meaning still do when one is changed"

@@ -116,7 +116,7 @@ def words_with_antonyms(texts: Iterable[str]) -> Iterator[tuple[str, Sequence[st
                     yield word, found
 
 
-def changing_labels(task: Task, given: Sequence[str] | None) -> frozenset[int]:
+def changing_labels(defence: str, task: Task, given: Sequence[str] | None) -> frozenset[int]:
     """The labels whose examples get obstinate copies: those given, else as the task and its labels say."""
     named = shlex.quote(json.dumps(list(task.labels), ensure_ascii=False))
     remedy = (
@@ -134,13 +134,13 @@ def changing_labels(task: Task, given: Sequence[str] | None) -> frozenset[int]:
         return frozenset(task.labels.index(name) for name in given)
     if task.meaning_decides is False:
         raise UsageError(
-            f"bat trains on antonyms, and the task {task.name} says that the opposite meaning does not get "
-            f"another label. {remedy}"
+            f"{defence} trains on antonyms, and the task {task.name} says that the opposite meaning does not "
+            f"get another label. {remedy}"
         )
     if task.meaning_decides is None and not names_tell(task.labels):
         raise UsageError(
-            f"bat trains on antonyms, and nothing says for which labels of {task.name} an antonym changes "
-            f"the label. {remedy}"
+            f"{defence} trains on antonyms, and nothing says for which labels of {task.name} an antonym "
+            f"changes the label. {remedy}"
         )
     labels = range(len(task.labels))
     return frozenset(label for label in labels if why_label_stays(task.labels, label) is None)

@@ -15,7 +15,7 @@ bring a predictor other than plain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -115,14 +115,18 @@ class CombinedSession(Session[Combination]):
 
     def loss(self, batch: Any, step: Step) -> Losses:
         """The sum of the parts with a loss of their own; where there is none, that of plain fine-tuning."""
+        losses = self._unshaped(batch, step)
+        step.note("task_loss", losses.task)
+        return replace(losses, task=self.shaped(losses.task, step))
+
+    def _unshaped(self, batch: Any, step: Step) -> Losses:
         losses = [part.loss(batch, step) for part in self._own]
         if self._adding or not losses:
             seen = self.look(batch, self._adding)
             losses.append(Losses(seen.task, self.added(seen, step, self._adding), plain=True))
         own = [one.task for one in losses if not one.plain]
         extra = total(one.extra for one in losses)
-        task = sum(own[1:], own[0]) if own else losses[-1].task
-        return Losses(self.shaped(task, step), extra, plain=not own)
+        return Losses(sum(own[1:], own[0]) if own else losses[-1].task, extra, plain=not own)
 
     def shaped(self, task: Tensor, step: Step) -> Tensor:
         return shaped_by(self.parts.values(), task, step)
@@ -137,9 +141,9 @@ class CombinedSession(Session[Combination]):
 
     def _besides_plain(self, batch: Any, step: Step) -> Tensor:
         """What the other parts add where one part has brought the task loss."""
-        losses = self.loss(batch, step)
+        losses = self._unshaped(batch, step)
         if not losses.plain:
-            return losses.total
+            return replace(losses, task=self.shaped(losses.task, step)).total
         return losses.task * 0 if losses.extra is None else losses.extra
 
     def on_epoch(self, epoch: int, data: TrainingData) -> TrainingData | None:
@@ -192,25 +196,14 @@ def settings_of_parts(
 ) -> list[dict[str, Any]]:
     """The settings of each part from ``part.setting``, or ``setting`` where one part alone has it."""
     whole = "+".join(names)
-    known = {name: {f.name for f in fields(cls)} for name, cls in zip(names, classes, strict=True)}
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     for key, value in given.items():
-        part, dot, setting = key.rpartition(".")
+        part, dot, setting = (owned_setting(names, classes, key) or key).rpartition(".")
         if not dot:
-            owners = [name for name in names if key in known[name]]
-            if len(owners) > 1:
-                choices = " or ".join(f"{name}.{key}" for name in owners)
-                raise UsageError(
-                    f"defence '{whole}': {' and '.join(owners)} both have the setting '{key}'. Say whose is "
-                    f"meant: {choices}."
-                )
-            if not owners:
-                listed = ", ".join(f"{name}.{one}" for name in names for one in sorted(known[name]))
-                raise UsageError(
-                    f"defence '{whole}' has no setting '{key}'. Its settings: {listed or 'none'}."
-                )
-            part = owners[0]
-        elif part not in found:
+            known = _known(names, classes)
+            listed = ", ".join(f"{name}.{one}" for name in names for one in sorted(known[name]))
+            raise UsageError(f"defence '{whole}' has no setting '{key}'. Its settings: {listed or 'none'}.")
+        if part not in found:
             raise UsageError(
                 f"defence '{whole}' has no part '{part}' (setting '{key}'). Its parts: {', '.join(names)}."
             )
@@ -221,3 +214,23 @@ def settings_of_parts(
                 f"{before!r} and {value!r}. Give it once."
             )
     return [found[name] for name in names]
+
+
+def owned_setting(names: Sequence[str], classes: Sequence[type[Any]], key: str) -> str | None:
+    """``part.setting`` of what ``key`` means; None if no part has it. One of several parts must be named."""
+    known = _known(names, classes)
+    part, dot, setting = key.rpartition(".")
+    if dot:
+        return key if setting in known.get(part, ()) else None
+    owners = [name for name in names if key in known[name]]
+    if len(owners) > 1:
+        choices = " or ".join(f"{name}.{key}" for name in owners)
+        raise UsageError(
+            f"defence '{'+'.join(names)}': {' and '.join(owners)} both have the setting '{key}'. Say whose "
+            f"is meant: {choices}."
+        )
+    return f"{owners[0]}.{key}" if owners else None
+
+
+def _known(names: Sequence[str], classes: Sequence[type[Any]]) -> dict[str, set[str]]:
+    return {name: {f.name for f in fields(cls)} for name, cls in zip(names, classes, strict=True)}
