@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import torch
 import yaml
 
 import unfooled as uf
-from child_processes import start
 from commands import unfooled
 from journals import timeless
 from unfooled.api.jobs.certify_job import TABLE
@@ -24,6 +22,7 @@ from unfooled.api.verify import verify
 from unfooled.certificates.sampling import Sampling
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
+from warm_processes import start_warm
 
 pytest.importorskip("sklearn")
 TRAIN: dict[str, Any] = {
@@ -216,9 +215,7 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         "mask_schedule": "step:0.5:1",
     }
     given["schedule"] = "cosine"
-    process = start(
-        [sys.executable, "-c", f"{KILL_AT_STEP_7}\nuf.train('killed', **{given!r})"], cwd=tmp_path
-    )
+    process = start_warm(["-c", f"{KILL_AT_STEP_7}\nuf.train('killed', **{given!r})"], cwd=tmp_path)
     assert process.wait(120) == -signal.SIGKILL
     assert [path.name for path in (tmp_path / "killed/checkpoints").iterdir()].count("checkpoint-6") == 1
     assert not (tmp_path / "killed/unfooled.json").exists()

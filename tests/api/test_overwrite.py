@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import unfooled as uf
-from child_processes import start_python
 from tiny_attacks import Swap
 from tiny_runs import write_inputs
 from unfooled.errors import UserError
+from warm_processes import start_warm
 
 pytestmark = pytest.mark.full
 
@@ -28,14 +28,20 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return write_inputs(tmp_path_factory.mktemp("inputs")) | {"lr": 3e-3, "epochs": 1.0}
 
 
-@pytest.fixture
-def attacked(inputs: dict[str, Any], tmp_path: Path) -> Path:
-    """A run with results."""
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def first(inputs: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with results, to be copied."""
+    run = tmp_path_factory.mktemp("first") / "run"
     classifier = uf.train(run, **inputs)
     uf.attack(classifier, recipe=Swap(), limit=6)
     uf.repeat(classifier, repeats=1, limit=6)
     return run
+
+
+@pytest.fixture
+def attacked(first: Path, tmp_path: Path) -> Path:
+    """A run with results."""
+    return Path(shutil.copytree(first, tmp_path / "run"))
 
 
 def answers(run: Path) -> list[dict[str, float]]:
@@ -60,9 +66,9 @@ def test_a_replacement_that_is_killed_leaves_the_old_model_and_goes_on(
     attacked: Path, inputs: dict[str, Any]
 ) -> None:
     before = answers(attacked)
-    longer = {**inputs, "epochs": 12.0, "seed": 1}
+    longer = {**inputs, "epochs": 6.0, "seed": 1}
     code = f"import unfooled as uf; uf.train({str(attacked)!r}, overwrite=True, **{longer!r})"
-    process = start_python(code, stderr=subprocess.DEVNULL)
+    process = start_warm(["-c", code])
     deadline = time.monotonic() + 120
     while not list(attacked.parent.glob(".run.new/checkpoints/checkpoint-*/trainer_state.json")):
         assert process.poll() is None, "training ended before it could be killed"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import unfooled as uf
-from child_processes import start, wait_until
+from child_processes import wait_until
 from commands import command, unfooled
 from journals import stored
 from tiny_runs import write_inputs
@@ -22,6 +20,7 @@ from unfooled.data.inputs import Inputs
 from unfooled.errors import UserError
 from unfooled.predictors import Classifier, make_predictor
 from unfooled.statistics.spread import histogram, repeat_statistics
+from warm_processes import start_warm
 
 NOISE = {"sigma": 1.0, "masked_tokens": 1, "first_votes": 2, "second_votes": 3}
 SIZE: dict[str, Any] = {"repeats": 6, "limit": 20}
@@ -146,7 +145,7 @@ def test_other_seed_inputs_or_predictor_are_measured_anew(
 def test_killed_process_goes_on_and_ends_like_an_undisturbed_one(run: Path, tmp_path: Path) -> None:
     size = {"repeats": 60, "limit": 20}
     arguments = ["repeat", run, "--repeats", 60, "--limit", 20, "--device", "cpu", "--out", tmp_path / "a"]
-    process = start([sys.executable, "-m", "unfooled", *map(str, arguments)], stderr=subprocess.DEVNULL)
+    process = start_warm(["-m", "unfooled", *map(str, arguments)])
     journal = tmp_path / "a/journal.sqlite"
     wait_until(process, lambda: _repeats_in(journal) >= 3)
     os.kill(process.pid, signal.SIGKILL)

@@ -24,6 +24,7 @@ from unfooled.errors import UsageError, UserError
 from unfooled.storage.config import TrainConfig, make_config
 from unfooled.storage.locks import alone
 from unfooled.training.trainer import SessionTrainer
+from warm_processes import start_warm
 
 
 @pytest.fixture(scope="module")
@@ -146,14 +147,14 @@ def test_bad_setting_is_refused_by_name_and_leaves_nothing(
 def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
     inputs: dict[str, Any], tmp_path: Path
 ) -> None:
-    # Every part in a process of its own: libraries that other tests have loaded may change the rounding.
-    def trained(folder: Path) -> subprocess.Popen[bytes]:
-        code = f"import unfooled as uf; uf.train({str(folder)!r}, **{inputs!r})"
-        return start_python(code, stderr=subprocess.DEVNULL)
+    # Every part in a process of its own: libraries that other tests have loaded may change the rounding. The
+    # last one is a fresh Python, in which sets have another order.
+    def code(folder: Path) -> str:
+        return f"import unfooled as uf; uf.train({str(folder)!r}, **{inputs!r})"
 
     folder, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
-    assert trained(undisturbed).wait() == 0
-    process = trained(folder)
+    assert start_warm(["-c", code(undisturbed)]).wait() == 0
+    process = start_warm(["-c", code(folder)])
     wait_until(process, lambda: list(folder.glob("checkpoints/checkpoint-*/trainer_state.json")))
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -162,7 +163,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_run(
         uf.load(folder)
     with pytest.raises(UsageError, match="lr"):
         uf.train(folder, **{**inputs, "lr": 1e-5})
-    assert trained(folder).wait() == 0
+    assert start_python(code(folder), stderr=subprocess.DEVNULL).wait() == 0
     assert json.loads((folder / "metrics.json").read_text())["train"]["resumed"] is True
     assert (folder / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from child_processes import start, wait_until
+from child_processes import wait_until
 from commands import unfooled
 from tiny_runs import write_encoder, write_reviews
+from warm_processes import start_warm
 
 COMMAND = [sys.executable, "-m", "unfooled"]
 
@@ -110,20 +111,6 @@ def test_predict_writes_answers_beside_the_columns_of_the_file(run: Path, tmp_pa
     assert sorted(one.name for one in tmp_path.iterdir()) == ["in.csv", "out.csv", "out.jsonl"]
 
 
-@pytest.mark.full
-def test_predict_answers_lines_as_they_arrive(run: Path) -> None:
-    process = subprocess.Popen(
-        [*COMMAND, "predict", str(run), "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdin is not None and process.stdout is not None
-    for text in ("a fine film", "so dull"):
-        process.stdin.write(f"{text}\n".encode())
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["text"] == text  # before the next line is written
-    process.stdin.close()
-    assert process.wait(30) == 0 and process.stdout.read() == b""
-
-
 def test_the_same_seed_gives_the_same_votes_and_predictor_can_be_changed(run: Path) -> None:
     first = unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
     assert first == unfooled("predict", run, "the film is bad", "--json", "--seed", "3").stdout
@@ -167,13 +154,20 @@ def test_wrong_use_gives_a_message_and_an_exit_code(
 
 
 @pytest.mark.full
-def test_process_of_its_own_answers_on_stdout_and_ends_with_the_code(run: Path, tmp_path: Path) -> None:
+def test_process_of_its_own_answers_lines_as_they_arrive_and_ends_with_the_code(
+    run: Path, tmp_path: Path
+) -> None:
     """The other tests run the command in their own process; this one starts it as a shell does."""
-    answer = subprocess.run(
-        [*COMMAND, "predict", str(run), "--json"], input=b"fine film\n", capture_output=True, check=False
+    process = subprocess.Popen(
+        [*COMMAND, "predict", str(run), "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert answer.returncode == 0, answer.stderr.decode()
-    assert json.loads(answer.stdout)["text"] == "fine film"
+    assert process.stdin is not None and process.stdout is not None
+    for text in ("a fine film", "so dull"):
+        process.stdin.write(f"{text}\n".encode())
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["text"] == text  # before the next line is written
+    process.stdin.close()
+    assert process.wait(30) == 0 and process.stdout.read() == b""
     refused = subprocess.run(
         [*COMMAND, "predict", "no/such/folder", "text"], capture_output=True, cwd=tmp_path, check=False
     )
@@ -193,9 +187,8 @@ def test_list_options_and_version_speak_json_and_text() -> None:
 @pytest.mark.full
 def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
     config = run.parent / "train.yaml"
-    process = start(
-        [*COMMAND, "train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")]
-    )
+    longer = ["train", "--config", str(config), "--epochs", "500", "--out", str(tmp_path / "long")]
+    process = start_warm(["-m", "unfooled", *longer])
     wait_until(process, (tmp_path / "long/checkpoints").exists)
     time.sleep(0.5)
     os.kill(process.pid, signal.SIGINT)

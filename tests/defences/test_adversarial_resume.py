@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import child_processes
 from tiny_models import balanced, tiny_classifier
 from tiny_runs import write_inputs
+from warm_processes import start_warm
 
 pytestmark = pytest.mark.full
 
@@ -53,9 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         jobs += [job | {key: str(folder / f"{defence}-{job[key]}") for key in ("out", "log")} for job in own]
     script = Path(__file__).parents[1] / "training" / "toy_runs.py"
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
-    process = child_processes.start(
-        [sys.executable, str(script), json.dumps(jobs)], env={**os.environ, "PYTHONPATH": path}
-    )
+    process = start_warm([str(script), json.dumps(jobs)], env={**os.environ, "PYTHONPATH": path})
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()
     return folder

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import child_processes
 from tiny_runs import write_inputs
+from warm_processes import start_warm
 
 KINDS = ["train", "attack", "certify"]
 MORE = ["train, own data per epoch", "train, stops early"]
@@ -27,9 +27,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     job["train"] = train | {"checkpoint_every": 2}
     script = Path(__file__).with_name("kill_runs.py")
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
-    process = child_processes.start(
-        [sys.executable, str(script), json.dumps(job)], env={**os.environ, "PYTHONPATH": path}
-    )
+    process = start_warm([str(script), json.dumps(job)], env={**os.environ, "PYTHONPATH": path})
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()[-4000:]
     found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import child_processes
 from tiny_runs import write_inputs
+from warm_processes import start_warm
 
 pytestmark = pytest.mark.full
 
@@ -51,9 +51,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Logs]:
             job |= {key: str(folder / f"{defence}-{job[key]}") for key in ("out", "log")}
     script = Path(__file__).with_name("toy_runs.py")
     path = os.pathsep.join([str(script.parents[1]), *sys.path])
-    process = child_processes.start(
-        [sys.executable, str(script), json.dumps(jobs)], env={**os.environ, "PYTHONPATH": path}
-    )
+    process = start_warm([str(script), json.dumps(jobs)], env={**os.environ, "PYTHONPATH": path})
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()
     found: dict[str, Logs] = {defence: {} for defence in DEFENCES}
