@@ -7,17 +7,18 @@ import random
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoModelForSequenceClassification, BertConfig
-
-from tiny_models import SIZES, bert_tokenizer
-
 GOOD = ["fine", "good", "great", "gorgeous", "witty", "funny", "lovely"]
 BAD = ["bad", "poor", "dull", "awful", "boring", "flat", "silly"]
 
 
 def write_encoder(folder: Path) -> Path:
     """A random BERT classifier folder that ``--encoder`` takes."""
+    # Here, because worker processes import this file for its words alone, and torch takes two seconds.
+    import torch
+    from transformers import AutoModelForSequenceClassification, BertConfig
+
+    from tiny_models import SIZES, bert_tokenizer
+
     tokenizer = bert_tokenizer()
     torch.manual_seed(0)
     config = BertConfig(vocab_size=len(tokenizer), num_labels=2, **SIZES)

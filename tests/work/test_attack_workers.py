@@ -1,4 +1,4 @@
-"""Attacks by worker processes and Ray: the rows of an attack in this process, whoever is killed meanwhile."""
+"""Attacks by worker processes: the rows of an attack in this process, whoever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -12,47 +12,24 @@ from typing import Any
 import pytest
 
 import tiny_attacks
+from attacked import ROWS, attacked, rows, write_noisy
 from child_processes import start, wait_until
-from journals import timeless
 from tiny_attacks import Swap, write_examples
 from tiny_models import tiny_classifier
 from unfooled.api.attack import attack
-from unfooled.api.jobs.attack_job import TABLE, read_attack
-from unfooled.api.load import load, save
-from unfooled.attacks import Limits
+from unfooled.api.jobs.attack_job import read_attack
+from unfooled.api.load import load
 from unfooled.attacks.tools import Tools
 from unfooled.attacks.victims import as_victim
 from unfooled.data.inputs import Inputs
 from unfooled.errors import UsageError, UserError
 from unfooled.predictors import Classifier, Vote
 
-ROWS = 24
-
-
-def rows(folder: Path) -> dict[tuple[str, int], Any]:
-    return timeless(folder / "journal.sqlite", TABLE)
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A randomised classifier in a folder."""
-    folder = tmp_path_factory.mktemp("attacked") / "run"
-    noisy = Vote(sigma=0.5, votes=3, noise_layers=("embeddings",))
-    save(Classifier(tiny_classifier("bert", labels=2, seed=3), noisy, labels=["down", "up"]), folder)
-    write_examples(folder.parent / "examples.csv", ROWS)
-    return folder
-
-
-def attacked(victim: Any, folder: Path, out: Path, **more: Any) -> dict[tuple[str, int], Any]:
-    data = Inputs(data=str(folder.parent / "examples.csv"))
-    how = {
-        "recipe": Swap(),
-        "tools": Tools(validity=False),
-        "limits": Limits(fresh_predictions=3),
-        "limit": None,
-    }
-    attack(victim, data, device="cpu", out=out, **how, **more)
-    return rows(out)
+    return write_noisy(tmp_path_factory.mktemp("attacked"))
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +57,6 @@ def test_three_processes_open_a_loaded_classifier_by_its_folder(
     assert attacked(classifier, run, tmp_path, workers=3) == expected
 
 
-@pytest.mark.ray
-def test_ray_leaves_the_rows_of_this_process(
-    run: Path, tmp_path: Path, expected: dict[tuple[str, int], Any]
-) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'unfooled[ray]'")
-    assert attacked(run, run, tmp_path, workers=2, ray="local") == expected
-
-
 @pytest.mark.full
 def test_a_classifier_that_differs_from_its_folder_is_refused(run: Path, tmp_path: Path) -> None:
     import torch
@@ -96,7 +65,7 @@ def test_a_classifier_that_differs_from_its_folder_is_refused(run: Path, tmp_pat
     with torch.no_grad():
         next(classifier.model.module.parameters()).add_(1.0)
     with pytest.raises(UserError, match=r"found another one: weights, predictor differ.*Save"):
-        attacked(classifier, run, tmp_path, workers=2)
+        attacked(classifier, run, tmp_path, workers=2, limit=1)  # for one input one process starts
 
 
 @pytest.mark.full

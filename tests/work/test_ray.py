@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from attacked import attacked, write_noisy
 from tiny_jobs import ITEMS, Squares, rows, work
 from unfooled.errors import UserError
 from unfooled.work.executor import Inline, make_executor
@@ -63,6 +64,12 @@ def test_an_input_that_kills_every_actor_is_named(tmp_path: Path, local: RayActo
 def test_errors_of_an_actor_are_raised_here(tmp_path: Path, local: RayActors) -> None:
     with pytest.raises(UserError, match=r"^Row 7 has no text\. Give it one\.$"):
         work(tmp_path / "journal.sqlite", local, Squares(tmp_path, deadly=120, broken="user"))
+
+
+def test_an_attack_leaves_the_rows_of_this_process(tmp_path: Path, local: RayActors) -> None:
+    run = write_noisy(tmp_path)
+    here = attacked(run, run, tmp_path / "here")
+    assert attacked(run, run, tmp_path / "ray", workers=2, ray="local") == here
 
 
 def test_a_program_that_uses_ray_keeps_it(local: RayActors) -> None:
