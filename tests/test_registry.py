@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tiny_attacks import write_examples
-from tiny_runs import write_encoder, write_inputs
+from tiny_runs import write_inputs
 from unfooled.errors import UsageError, did_you_mean
 from unfooled.registry import PluginWarning, Registry
 
@@ -150,13 +150,34 @@ print(json.dumps([[one.returncode, one.stdout.decode(), one.stderr.decode()] for
 """
 
 
-def unfooled(folder: Path, *commands: Sequence[object], refused: int = 0) -> list[Done]:
-    """Commands in a process of their own, with the toy package of tests/plugin installed beside unfooled.
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands with the toy package run."""
+    return tmp_path_factory.mktemp("beside")
 
-    The last ``refused`` of them are meant to fail.
-    """
+
+@pytest.fixture(scope="module")
+def shown(folder: Path) -> dict[str, Done]:
+    """Commands with the toy package of tests/plugin installed beside unfooled, in one process."""
+    inputs = write_inputs(folder)
+    options = [part for name, value in inputs.items() for part in (f"--{name.replace('_', '-')}", value)]
+    sizes = ["--epochs", 1, "--limit", 64, "--limit-dev", 16, "--limit-test", 16]
+    trained = ["--defence", "softened", "--set", "amount=0.2", "--out", "run"]
+    write_examples(folder / "examples.csv", 12)
+    attack = ["--recipe", "shout", "--set", "word=loud", "--data", "examples.csv", "--no-validity"]
+    weather = ["--task", "weather", "--epochs", 1, "--encoder", inputs["encoder"], "--out", "weather"]
+    commands: dict[str, Sequence[object]] = {
+        "defences": ["train", "--list-defences", "--json"],
+        "tasks": ["train", "--list-tasks", "--json"],
+        "recipes": ["attack", "--list", "--json"],
+        "unknown recipe": ["attack", "x.py:f", "--recipe", "shoot"],
+        "unknown setting": ["train", "--task", "spam", "--defence", "softened", "--set", "amout=1"],
+        "trained": ["train", *options, *sizes, *trained],
+        "attacked": ["attack", "run", *attack, "--json"],
+        "trained on weather": ["train", *weather],
+    }
     path = os.pathsep.join([str(PLUGIN), str(PLUGIN.parent), os.environ.get("PYTHONPATH", "")])
-    given = json.dumps([[str(part) for part in one] for one in commands])
+    given = json.dumps([[str(part) for part in one] for one in commands.values()])
     done = subprocess.run(
         [sys.executable, "-c", ONE_AFTER_ANOTHER, given],
         cwd=folder,
@@ -165,53 +186,36 @@ def unfooled(folder: Path, *commands: Sequence[object], refused: int = 0) -> lis
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    found = [Done(*one) for one in json.loads(done.stdout)]
-    assert all(one.returncode == 0 for one in found[: len(found) - refused]), found
-    return found
+    return dict(zip(commands, (Done(*one) for one in json.loads(done.stdout)), strict=True))
 
 
 @pytest.mark.full
-def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_recipe(tmp_path: Path) -> None:
-    inputs = write_inputs(tmp_path)
-    options = [part for name, value in inputs.items() for part in (f"--{name.replace('_', '-')}", value)]
-    sizes = ["--epochs", 1, "--limit", 64, "--limit-dev", 16, "--limit-test", 16]
-    trained = ["--defence", "softened", "--set", "amount=0.2", "--out", "run"]
-    write_examples(tmp_path / "examples.csv", 12)
-    attack = ["--recipe", "shout", "--set", "word=loud", "--data", "examples.csv", "--no-validity"]
-    _, attacked = unfooled(
-        tmp_path, ["train", *options, *sizes, *trained], ["attack", "run", *attack, "--json"]
-    )
-    marker = json.loads((tmp_path / "run" / "unfooled.json").read_text())
+def test_a_defence_of_another_package_trains_predicts_and_is_attacked_by_its_recipe(
+    folder: Path, shown: dict[str, Done]
+) -> None:
+    assert shown["trained"].returncode == 0, shown["trained"].stderr
+    assert shown["attacked"].returncode == 0, shown["attacked"].stderr
+    marker = json.loads((folder / "run" / "unfooled.json").read_text())
     assert marker["defence"] == {"name": "softened", "settings": {"amount": 0.2}}
     assert marker["predictor"]["name"] == "toy-plain"
-    result = json.loads(attacked.stdout)
+    result = json.loads(shown["attacked"].stdout)
     assert result["recipe"]["name"] == "shout" and result["recipe"]["settings"] == {"word": "loud"}
     assert result["summary"]["attacked"] > 0
 
 
 @pytest.mark.full
-def test_a_task_of_another_package_is_trained_on(tmp_path: Path) -> None:
-    sizes = ["--epochs", 1, "--encoder", write_encoder(tmp_path / "encoder")]
-    unfooled(tmp_path, ["train", "--task", "weather", *sizes, "--out", "run"])
-    marker = json.loads((tmp_path / "run" / "unfooled.json").read_text())
+def test_a_task_of_another_package_is_trained_on(folder: Path, shown: dict[str, Done]) -> None:
+    assert shown["trained on weather"].returncode == 0, shown["trained on weather"].stderr
+    marker = json.loads((folder / "weather" / "unfooled.json").read_text())
     assert marker["labels"] == ["dry", "wet"]
 
 
 @pytest.mark.full
-def test_names_of_another_package_appear_in_lists_and_suggestions(tmp_path: Path) -> None:
-    *lists, recipe, setting = unfooled(
-        tmp_path,
-        ["train", "--list-defences", "--json"],
-        ["train", "--list-tasks", "--json"],
-        ["attack", "--list", "--json"],
-        ["attack", "x.py:f", "--recipe", "shoot"],
-        ["train", "--task", "spam", "--defence", "softened", "--set", "amout=1"],
-        refused=2,
-    )
-    for listed, kind, name in zip(
-        lists, ("defences", "tasks", "recipes"), ("softened", "weather", "shout"), strict=True
-    ):
-        assert name in [one["name"] for one in json.loads(listed.stdout)[kind]]
+def test_names_of_another_package_appear_in_lists_and_suggestions(shown: dict[str, Done]) -> None:
+    for kind, name in (("defences", "softened"), ("tasks", "weather"), ("recipes", "shout")):
+        assert shown[kind].returncode == 0, shown[kind].stderr
+        assert name in [one["name"] for one in json.loads(shown[kind].stdout)[kind]]
+    recipe, setting = shown["unknown recipe"], shown["unknown setting"]
     assert recipe.returncode == 2 and "Did you mean 'shout'?" in recipe.stderr
     assert setting.returncode == 2 and "Did you mean 'amount'?" in setting.stderr
 
