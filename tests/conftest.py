@@ -1,7 +1,12 @@
-"""Tiny classifiers shared by all tests; read-only: a test that trains one builds its own."""
+"""Tiny classifiers shared by all tests; read-only: a test that trains one builds its own.
+
+The process that starts the test processes reads this file too, and they wait for it: nothing here imports
+torch before it is needed.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 
 # Before torch is loaded, and for the commands that tests start: tiny tensors gain nothing from more
@@ -10,19 +15,17 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import torch
 
 from run_folders import MakeRun, write_run
 from tiny_attacks import Swap
-from tiny_models import FAMILIES, tiny_classifier
 from unfooled.attacks import RECIPES
-from unfooled.models import TextModel
 
-torch.set_num_threads(1)
+if TYPE_CHECKING:
+    from unfooled.models import TextModel
 
 # A busy machine is not a failure.
 hypothesis.settings.register_profile("unfooled", deadline=None)
@@ -37,18 +40,32 @@ LONGEST = (
     "test_readme.py",
     "test_attack_workers.py",
     "test_train.py",
+    "test_ray.py",
+    "test_textattack_bridge.py",
     "test_commands.py",
     "test_registry.py",
     "test_toy_training.py",
-    "test_repeat.py",
-    "test_attack_resume.py",
+    "test_notebook.py",
+    "test_methods_killed.py",
+    "test_certify_workers.py",
+    "test_repeat_workers.py",
+    "test_packaging.py",
 )
 """Files to begin with, so that no worker is left alone with one of them at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    import torch
+
+    torch.set_num_threads(1)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
+
+
+def pytest_collection_finish() -> None:
+    """Every training searches memory for garbage: a third of a second, if that means all that is imported."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -64,21 +81,34 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{spent:.1f} s is long for the fast set, mark it `full`: {name}")
 
 
-@pytest.fixture(scope="session", params=FAMILIES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "any_classifier" in metafunc.fixturenames:
+        from tiny_models import FAMILIES
+
+        metafunc.parametrize("any_classifier", FAMILIES, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def any_classifier(request: pytest.FixtureRequest) -> TextModel:
     """A tiny classifier of each encoder family in turn."""
+    from tiny_models import tiny_classifier
+
     return tiny_classifier(request.param)
 
 
 @pytest.fixture(scope="session")
 def bert() -> TextModel:
     """A tiny BERT with three classes."""
+    from tiny_models import tiny_classifier
+
     return tiny_classifier("bert")
 
 
 @pytest.fixture(scope="session")
 def t5() -> TextModel:
     """A tiny T5 with three classes: encoder and decoder read the same text."""
+    from tiny_models import tiny_classifier
+
     return tiny_classifier("t5")
 
 
