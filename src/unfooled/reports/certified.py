@@ -91,15 +91,18 @@ RIGHT = {"all": "right and certified", "some": "right (if that is known) and cer
 
 def certified_at(found: Certified | CertificateReport, radius: float, bound: str | None = None) -> JsonObject:
     """Answers that are right (where the truth is known) and certified at ``radius`` or more, of all."""
+    return _shares(found, [radius], bound)[0]
+
+
+def _shares(
+    found: Certified | CertificateReport, radii: Sequence[float], bound: str | None
+) -> list[JsonObject]:
+    """The same at each of these radii; the certificates, which may stand in a journal, are read once."""
     answered = [one for one in found.certificates if one.status != "refused"]
     labelled = bool(found.summary["labelled"])
-    reached = sum(
-        one.status == "certified"
-        and (bool(one.correct) or not labelled)
-        and (one.radius if bound is None else one.radii.get(bound, 0.0)) >= radius
-        for one in answered
-    )
-    return rate(reached, len(answered))
+    right = [one for one in answered if one.status == "certified" and (one.correct or not labelled)]
+    reached = [one.radius if bound is None else one.radii.get(bound, 0.0) for one in right]
+    return [rate(sum(one >= radius for one in reached), len(answered)) for radius in radii]
 
 
 def useful_radius(data: Evidence, threat: str) -> float | None:
@@ -124,7 +127,8 @@ def rounded_down(value: float, digits: int = 2) -> float:
 
 def curve(found: Certified, radii: Sequence[float], bound: str | None = None) -> list[JsonObject]:
     """Certified accuracy at each of these radii."""
-    return [{"radius": radius, **certified_at(found, radius, bound)} for radius in radii]
+    shares = _shares(found, radii, bound)
+    return [{"radius": radius, **share} for radius, share in zip(radii, shares, strict=True)]
 
 
 def grid(found: Sequence[Certified], bound: str | None = None, points: int = 41) -> list[float]:
