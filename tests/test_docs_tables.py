@@ -37,6 +37,25 @@ def test_every_defence_predictor_preset_and_part_of_a_plan_has_its_table() -> No
         assert f"<!-- table: plan {name} -->" in every
 
 
+@pytest.mark.parametrize("kind", ["question", "image"])
+def test_pages_of_questions_and_images_list_the_defences_that_serve_them(kind: str) -> None:
+    from unfooled.defences import DEFENCES
+
+    page = tables.DOCS / f"{kind}s.md"
+    rows = [
+        line
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `") or "[`" in line
+    ]
+    served = "".join(row for row in rows if "refused" not in row)
+    refused = "".join(row for row in rows if "refused" in row)
+    for name, cls in DEFENCES.items():
+        if kind not in getattr(cls, "refuses", {}):
+            assert f"`{name}`" in served, name
+        elif kind == "question":
+            assert f"`{name}`" in refused, name
+
+
 def test_a_cell_may_hold_the_mark_between_cells() -> None:
     row = tables._rows(["a", "b"], [["x | y", "z"]]).splitlines()[-1]
     assert row == "| x &#124; y | z |"

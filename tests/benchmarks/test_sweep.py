@@ -236,6 +236,7 @@ def test_yaml_may_hold_the_grid_and_words_after_the_option_add_to_it(
     ("grid", "said"),
     [
         (["sgma=0.1"], "Did you mean 'sigma'"),
+        (["defence=rsmi+flooding", "lvel=0.1"], "Did you mean 'level'"),
         (["sigma=0.1,-1"], "sigma must be at least 0"),
         (["sigma=low,high"], "sigma must be a number"),
         (["sigma"], "name=values"),

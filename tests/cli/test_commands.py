@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -196,3 +197,31 @@ def test_interrupt_ends_without_traceback(run: Path, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in message
     assert b"same command" in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "tried"),
+    [
+        ("text", False, '"your text"'),
+        ("text", True, '"your text" --pair "its pair"'),
+        ("question", False, '--question "…" --context "…"'),
+        ("image", False, "image.png"),
+    ],
+)
+def test_what_to_try_after_training_is_what_the_run_reads(
+    kind: str, pairs: bool, tried: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from unfooled.cli.commands import app
+
+    test = {"examples": 8, "accuracy": 0.75, "accuracy_interval": (0.4, 0.9)}
+    trained = SimpleNamespace(
+        metrics={"train": {"seconds": 1.0}, "test": test},
+        model=SimpleNamespace(kind=kind),
+        takes_pairs=pairs,
+    )
+    monkeypatch.setattr("unfooled.api.train.train_as", lambda *args, **more: trained)
+    shown = CliRunner().invoke(app, ["train", "--task", "movie-reviews", "--out", str(tmp_path / "run")])
+    assert shown.exit_code == 0, shown.output
+    assert f"unfooled predict {tmp_path / 'run'} {tried}" in shown.output.replace("\n", "")

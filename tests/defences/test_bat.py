@@ -152,8 +152,11 @@ def test_labels_of_inference_tell_which_are_changed_by_an_antonym() -> None:
     for other in ("Not entailment", "not-entailment", "no_entailment", "NonEntailment", "non entailment"):
         assert of(other, "Entailment") == {1}
     assert of("entailment", "contradiction") == {0, 1}
-    with pytest.raises(UsageError, match="bat-triplet trains on antonyms, and nothing says for which labels"):
-        of("yes", "no")
+    for labels in (("yes", "no"), ("negative", "neutral", "positive")):
+        with pytest.raises(
+            UsageError, match="bat-triplet trains on antonyms, and nothing says for which lab"
+        ):
+            of(*labels)
 
 
 def test_texts_that_another_part_added_get_copies_too(classifier: TextModel, table: str) -> None:
@@ -348,6 +351,30 @@ def test_the_losses_are_those_of_the_paper(classifier: TextModel, table: str) ->
     losses = pairwise.loss(batch, with_copies(pairwise, batch, FULL))
     plain = loss_of(make_defence("standard"), classifier, batch, FULL)
     assert losses.plain and losses.task.item() == pytest.approx(plain.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_without_a_fickle_copy_keeps_its_obstinate_part(
+    name: str, classifier: TextModel, tmp_path: Path
+) -> None:
+    """Row 1 has both copies, row 2 the obstinate one alone, row 3 none."""
+    (tmp_path / "synonyms.json").write_text(json.dumps({"film": ["movie", "story"]}))
+    defence = make_defence(name, {"table": str(tmp_path / "synonyms.json"), "margin": 0.9})
+    batch = batch_of(classifier, ["a good film", "the cold war", "the plot"])
+    session = begin(defence, classifier, data_of(batch))
+    (d1, o1), (fickle, o2), nothing = by_hand(
+        classifier, with_copies(session, batch, FULL).copies[name], batch
+    )
+    assert nothing == (None, None) and fickle is None
+    assert d1 is not None and o1 is not None and o2 is not None and o2 < 0.8
+    found = contrast_of(session, batch)
+    assert found is not None
+    near = [max(0.0, 0.9 - o1), max(0.0, 0.9 - o2)]
+    expected = {
+        "bat-pairwise": d1 + 1.2 * sum(near) / 2,
+        "bat-triplet": (max(0.0, d1 + 0.9 - o1) + near[1]) / 2,
+    }
+    assert found.item() == pytest.approx(expected[name], rel=1e-4)
 
 
 def test_the_weight_of_the_terms_rises_from_nothing(classifier: TextModel, table: str) -> None:

@@ -15,6 +15,7 @@ from tiny_models import TEXTS, tiny_classifier
 from tiny_training import FULL, begin, data_of, with_copies
 from toy_defence import Toy, ToySession
 from unfooled.defences import DEFENCES, Losses, Pass, Session, Step, TrainingData, make_defence, settings_of
+from unfooled.defences.session import OwnRate
 from unfooled.errors import UsageError
 from unfooled.models import Batch, TextModel
 
@@ -137,6 +138,26 @@ def test_the_gradients_of_two_parts_add(
     for name, gradient in both.items():
         parts = one.get(name, 0) + other.get(name, 0) - counted * plain.get(name, torch.zeros(()))
         torch.testing.assert_close(gradient, torch.as_tensor(parts), atol=2e-5, rtol=1e-3)
+
+
+def test_the_losses_of_all_parts_are_noted_and_add_up(model: TextModel, batch: Batch) -> None:
+    """FreeLB's passes bring the task loss; RSMI, on inputs of its own, and the toy add theirs."""
+    noted: dict[str, float] = {}
+
+    def note(name: str, value: Tensor) -> None:
+        noted[name] = noted.get(name, 0.0) + float(value.detach())
+
+    one = session("freelb+rsmi+toy", model, freelb__steps=1)
+    torch.manual_seed(2)
+    loss = one.backward(batch, Step(done=1.0, note=note))
+    assert noted.keys() == {"task_loss", "rsmi_loss", "toy_loss"} and all(noted.values())
+    assert loss.item() == pytest.approx(sum(noted.values()), rel=1e-5)
+
+
+def test_rates_of_modules_are_those_of_all_parts(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = OwnRate(model.module.classifier, 0.1)
+    monkeypatch.setattr(ToySession, "own_rates", lambda own: [head])
+    assert session("stability+toy", model).own_rates() == [head]
 
 
 def test_a_part_without_a_term_adds_nothing_to_what_leads(model: TextModel, batch: Batch) -> None:

@@ -104,10 +104,22 @@ def test_freelb_is_flooded_in_each_pass_and_climbs_the_loss_itself(
         assert_close(gradient, -alone[name], atol=1e-6, rtol=1e-4)
 
 
+def test_what_is_added_beside_freelb_is_flooded_too(classifier: TextModel, batch: Batch) -> None:
+    """The loss of RSMI, on its masked inputs, which FreeLB does not bring."""
+    sizes = {"freelb.steps": 2, "freelb.step_size": 0.2, "freelb.init": 0.1}
+    classifier.module.eval()
+    loss, own = gradients(session("freelb+rsmi", classifier, **sizes), batch)
+    flooded, turned = gradients(session("freelb+rsmi+flooding", classifier, level=50.0, **sizes), batch)
+    assert flooded == pytest.approx(200 - loss, rel=1e-5)
+    assert len(turned) > 10 and turned.keys() == own.keys()
+    for name, gradient in turned.items():
+        assert_close(gradient, -own[name], atol=1e-6, rtol=1e-4)
+
+
 def test_a_level_that_guessing_reaches_is_told(classifier: TextModel) -> None:
     """Two labels: guessing costs log 2 = 0.693."""
     (told,) = session("flooding", classifier, level=0.7).warnings()
-    assert told.startswith("flooding: a level of 0.7 is not below the loss of guessing (0.69 for 2 labels)")
+    assert told.startswith("flooding: a level of 0.7 is not below the cross-entropy of guessing (0.69 for")
     assert session("flooding", classifier, level=0.69).warnings() == []
 
 

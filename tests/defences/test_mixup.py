@@ -14,7 +14,7 @@ from tiny_models import FAMILIES, TEXTS, tiny_classifier
 from tiny_training import FULL, LABELS, begin
 from unfooled.defences import Session, make_defence
 from unfooled.errors import UsageError
-from unfooled.models import TensorModel, TextModel
+from unfooled.models import Batch, TensorModel, TextModel
 
 
 def session(model: Any, **settings: Any) -> Session[Any]:
@@ -118,24 +118,47 @@ def order() -> tuple[list[int], Tensor]:
 
 @pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"t5"}))
 def test_what_the_head_reads_is_mixed(family: str, drawn: dict[str, Any]) -> None:
-    """The states of the first token of the last layer, whatever the lengths of the two texts."""
+    """The states of the first token of the last layer, whatever the lengths."""
     model = tiny_classifier(family)
+    model.module.eval()
     batch = model.batch(model.encode(TEXTS), LABELS)
     drawn["partners"], partners = order()
-    summaries = []
+    passes: list[Tensor] = []
 
-    def spy(*args: Any, **kwargs: Any) -> Any:
-        made = TextModel.forward(model, *args, **{**kwargs, "hidden_states": True})
-        summaries.append(made.summary)
-        return made
+    def spied(own: Any) -> Any:
+        def spy(*args: Any, **kwargs: Any) -> Any:
+            made = own(model, *args, **kwargs)
+            passes.append(made.logits)
+            return made
 
-    model.forward = spy  # type: ignore[method-assign]
+        return spy
+
+    def mix(site: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
+        added = torch.zeros_like(hidden)
+        added[:, 0] = 0.25 * hidden[:, 0] + 0.75 * hidden[partners, 0] - hidden[:, 0]
+        return added
+
     one = session(model)
     assert one.defence.place == "sentence"
+    expected = model.forward(batch, sampler=mix, sites=(model.depth - 1,)).logits
+    model.forward, model.after = spied(TextModel.forward), spied(TextModel.after)  # type: ignore[method-assign]
     assert one.loss(batch, FULL).extra is not None
-    clean, mixed = summaries
-    assert (clean - clean[partners]).abs().max() > 0.01
-    assert_close(mixed, 0.25 * clean + 0.75 * clean[partners], atol=1e-5, rtol=1e-4)
+    clean, mixed = passes
+    assert (clean - mixed).abs().max() > 1e-4
+    assert_close(mixed, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_states_of_the_clean_pass_are_mixed_where_the_encoder_allows(
+    classifier: TextModel, batch: Batch
+) -> None:
+    run: list[int] = []
+    attention = classifier.module.bert.encoder.layer[0].attention
+    handle = attention.register_forward_hook(lambda *_: run.append(1))
+    for place, passes in (("sentence", 1), ("start", 2)):
+        run.clear()
+        session(classifier, place=place).loss(batch, FULL)
+        assert len(run) == passes
+    handle.remove()
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

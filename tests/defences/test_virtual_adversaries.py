@@ -76,6 +76,19 @@ def test_alum_is_cross_entropy_and_symmetric_kl_with_constant_targets(linear: Te
     assert_close(gradient, CE_GRADIENT + added_gradient)
 
 
+def test_the_teacher_of_smart_answers_without_dropout() -> None:
+    """Beside a model in evaluation mode that has its weights, it is at no distance at all."""
+    torch.manual_seed(0)
+    model = TensorModel(nn.Sequential(nn.Dropout(0.5), nn.Linear(2, 2)), (2,))
+    model.module.train()
+    one = session("smart", model, weight=0, proximal=2, step_size=0.1, init=0.1)
+    model.module.eval()
+    batch = model.batch(model.read(torch.eye(2)), [0, 1])
+    for _ in range(5):
+        extra = one.loss(batch, FULL).extra
+        assert extra is not None and extra.item() == pytest.approx(0, abs=1e-9)
+
+
 def test_smart_adds_the_distance_from_the_mean_teacher(linear: TensorModel) -> None:
     one = session("smart", linear, weight=3, proximal=2, momentum=0.75, step_size=0.4, init=1)
     one.load_state_dict({"teacher": {"weight": torch.zeros(2, 2)}})

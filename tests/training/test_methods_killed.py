@@ -21,7 +21,7 @@ KILLED_WITHIN = 4
 SYNONYMS = {"film": ["story", "plot"], "scene": ["plot"], "good": ["fine", "great"], "bad": ["poor"]}
 METHODS: dict[str, dict[str, Any]] = {
     "infobert+freelb": {},
-    "bat-triplet": {"settings": {"obstinate_labels": ["down", "up"]}, "data_workers": 1},
+    "rsmi+bat-triplet": {"settings": {"obstinate_labels": ["down", "up"]}, "data_workers": 1},
 }
 Logs = dict[str, list[dict[str, Any]]]
 

@@ -138,9 +138,10 @@ def _trained(name: str, defence: str, own: set[str]) -> str:
         raise UsageError(f"grid: {name}: all models must be measured in the same way; {bare} cannot vary.")
     if bare not in trained:
         known = sorted(own | trained - _NOT_VARIED - {"seed"})
+        bare_names = {one.rpartition(".")[2] for one in own}
         raise UsageError(
             f"grid: {name}: neither defence '{defence}' nor the training has this setting."
-            f"{did_you_mean(name, known)} Settings: {', '.join(known)}."
+            f"{did_you_mean(name, {*known, *bare_names})} Settings: {', '.join(known)}."
         )
     return bare
 

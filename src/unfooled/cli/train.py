@@ -84,13 +84,17 @@ def train(
         f"(95 % interval {score.low:.3f} to {score.high:.3f}, {metrics['test']['examples']} {reads}s).",
         markup=True,
     )
-    example = _EXAMPLES.get(reads, "image.png")
+    example = _EXAMPLES.get("pair" if classifier.takes_pairs else reads, "image.png")
     out.print(f"Saved in {chosen}. Try it: unfooled predict {chosen} {example}", soft_wrap=True)
     if (chosen / "logs").is_dir():  # where TensorBoard is installed
         err.print(f"Curves: tensorboard --logdir {chosen / 'logs'}", style="dim")
 
 
-_EXAMPLES = {"text": '"your text"', "question": '--question "…" --context "…"'}
+_EXAMPLES = {
+    "text": '"your text"',
+    "pair": '"your text" --pair "its pair"',
+    "question": '--question "…" --context "…"',
+}
 """What to try a run on."""
 
 

@@ -58,8 +58,9 @@ class FloodingSession(Session[Flooding]):
         found, classes, level = super().warnings(), len(self.training.task.labels), self.defence.level
         if classes > 1 and level >= (guessed := math.log(classes)):
             found.append(
-                f"flooding: a level of {level:g} is not below the loss of guessing ({guessed:.2f} for "
-                f"{classes} labels): training moves away from the answers. Choose a smaller level."
+                f"flooding: a level of {level:g} is not below the cross-entropy of guessing ({guessed:.2f} "
+                f"for {classes} labels): where that is the whole task loss, training moves away from the "
+                "answers. Choose a smaller level."
             )
         return found
 

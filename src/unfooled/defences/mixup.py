@@ -5,10 +5,12 @@ ICLR 2018). With adversarial examples in the training data it is MixADA (Si et a
     CE(f(x), y) + γ·(λ·CE(f(x̃), y) + (1 − λ)·CE(f(x̃), y′)),   x̃ = λ·x + (1 − λ)·x′,   λ ~ Beta(α, α)
 
 One λ per batch, and x′ from the same batch, shuffled. Mixed is what the head reads of the last layer, [CLS]
-(``sentence``; SMix of Si et al.), or the word embeddings or pixels that the model starts from.
+(``sentence``; SMix of Si et al.), which takes no second pass through most encoders, or the word embeddings or
+pixels that the model starts from, which does.
 
 Deviations. Si et al. also mix the states of all tokens after block 7 or 9 of 12 (TMix), which is not offered.
-Their code masks the second text by the padding of the first; here a mixed text is as long as the longer one.
+Their code masks the second text by the padding of the first; here a mixed text is as long as the longer one,
+and is split into first and second text as that one is.
 """
 
 from __future__ import annotations
@@ -77,6 +79,10 @@ class _Blend:
 class MixupSession(Session[Mixup]):
     """Plain fine-tuning, and the loss on mixtures of the rows of a batch."""
 
+    def __init__(self, training: Training, defence: Mixup) -> None:
+        super().__init__(training, defence)
+        self.hidden_states = defence.place == "sentence"
+
     def terms(self, seen: Pass, step: Step) -> Tensor | None:
         own, labels = self.defence, seen.batch.labels
         if own.weight == 0:
@@ -93,8 +99,11 @@ class MixupSession(Session[Mixup]):
         """Logits of λ·each row + (1 − λ)·its partner."""
         blend = _Blend(partners, share)
         if self.defence.place == "sentence":
-            last = as_text(self.model).depth - 1
-            return self.model.forward(seen.batch, start=seen.start, sampler=blend, sites=(last,)).logits
+            model, ended = as_text(self.model), seen.forward.ended
+            noise: Any = {"sampler": blend, "sites": (model.depth - 1,)}
+            if ended is None:
+                return model.forward(seen.batch, start=seen.start, **noise).logits
+            return model.after(seen.batch, ended, copies=range(len(partners)), **noise).logits
         mixed = seen.start + blend("embeddings", seen.start, None)
         return self.model.forward(_longer(seen.batch, partners), start=mixed).logits
 

@@ -180,7 +180,7 @@ class Session(Generic[D]):
     """Weights that the method trains beside the model's: the optimiser, the checkpoints, ``train()`` and
     ``eval()``, the device and distributed training know them. Make them in ``__init__``."""
 
-    hidden_states: ClassVar[bool] = False
+    hidden_states: bool = False
     """Whether its terms read hidden states (``Pass.forward.hidden``)."""
 
     in_every_pass: ClassVar[bool] = False
@@ -189,7 +189,8 @@ class Session(Generic[D]):
 
     whole_from: float = 0.0
     """Share of training from which the method has its full weight. An epoch without a step after it is not
-    kept, however well it does on dev, unless it is the last."""
+    kept, however well it does on dev, unless it is the last. Methods whose noise or masks rise need none:
+    dev is answered by the deployed predictor, with all of them."""
 
     companions: Sequence[Session[Any]] = ()
     """For a session with ``backward``, set by a combination: the parts whose penalty and terms are to be

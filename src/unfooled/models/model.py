@@ -61,6 +61,16 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What all copies of a row have in common: its states at the first noise site, before the noise."""
+
+    states: Tensor
+    """``(rows, tokens, width)``; one token where the rest of the model reads no other."""
+    in_tuple: bool = False
+    """The block that gave them returns a tuple."""
+
+
+@dataclass(frozen=True)
 class Forward:
     """Result of a forward pass: ``logits`` ``(rows, classes)``, hidden states if asked for.
 
@@ -76,16 +86,9 @@ class Forward:
     features: Tensor | None = None
     """Of texts, with the hidden states: what the embedding layer, with positions and LayerNorm, gives to
     the first block, ``(rows, tokens, width)``."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What all copies of a row have in common: its states at the first noise site, before the noise."""
-
-    states: Tensor
-    """``(rows, tokens, width)``; one token where the rest of the model reads no other."""
-    in_tuple: bool = False
-    """The block that gave them returns a tuple."""
+    ended: Shared | None = None
+    """Of texts, with the hidden states: what the last block gave, for a pass that goes on from there
+    (``after``); None where the encoder cannot."""
 
 
 @dataclass(frozen=True)

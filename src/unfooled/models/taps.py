@@ -56,6 +56,8 @@ class Tap:
     """With ``record``: what enters the first block."""
     last: Tensor | None = None
     """With ``record``: what the classification head is given, ``(rows, tokens, width)``."""
+    ended: Shared | None = None
+    """With ``record``: what the last block that ran gave, noise included."""
 
     calls: int = 0
     copied: bool = False
@@ -151,12 +153,14 @@ def _install(architecture: Architecture) -> Iterator[Any]:
             return output
         site = tap.calls
         tap.calls += 1
+        in_tuple = isinstance(output, tuple)
+        states = output[0] if in_tuple else output
         if site == tap.ends_at:
-            in_tuple = isinstance(output, tuple)
-            raise Reached(Shared(output[0] if in_tuple else output, in_tuple))
-        if isinstance(output, tuple):
-            return (tap.visit(site, output[0]), *output[1:])
-        return tap.visit(site, output)
+            raise Reached(Shared(states, in_tuple))
+        states = tap.visit(site, states)
+        if tap.record:
+            tap.ended = Shared(states, in_tuple)
+        return (states, *output[1:]) if in_tuple else states
 
     def before_block(module: nn.Module, args: Any, kwargs: Any) -> Any:
         tap = current()

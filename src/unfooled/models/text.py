@@ -265,7 +265,8 @@ class TextModel(Model):
             output = self.module(**inputs)
         logits = self._logits(output, batch, tap.copies if tap.copied else None)
         summary = None if tap.last is None else self._summary(tap.last, tap.mask)
-        return Forward(logits.float(), tuple(tap.hidden), summary, tap.features)
+        ended = tap.ended if self.architecture.rows_may_repeat_between_blocks else None
+        return Forward(logits.float(), tuple(tap.hidden), summary, tap.features, ended)
 
     def _logits(self, output: Any, batch: Batch, copies: Tensor | None) -> Tensor:
         """What the head says; ``copies`` are the rows of the batch that rows of the output belong to."""

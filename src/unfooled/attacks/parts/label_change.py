@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from unfooled.attacks.attempt import Attempt, NothingToChange
 
 _NEUTRAL = "neutral"
-_INFERENCE = ("entailment", "contradiction", _NEUTRAL)
+_INFERENCE = ("entailment", "contradiction")
 _PARAPHRASE = ("duplicate", "equivalent", "paraphrase")
 _NOT_ENTAILED = ("notentailment", "nonentailment", "noentailment")
 _JOINTS = re.compile(r"[\s_-]+")

@@ -121,6 +121,9 @@ class CombinedSession(Session[Combination]):
 
     def _unshaped(self, batch: Any, step: Step) -> Losses:
         losses = [part.loss(batch, step) for part in self._own]
+        if self._leading is not None or len(losses) > 1:  # else it is the task loss
+            for part, found in zip(self._own, losses, strict=True):
+                step.note(f"{part.defence.name}_loss", found.total)
         if self._adding or not losses:
             seen = self.look(batch, self._adding)
             losses.append(Losses(seen.task, self.added(seen, step, self._adding), plain=True))
