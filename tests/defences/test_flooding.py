@@ -91,29 +91,21 @@ def test_terms_of_others_are_not_flooded(classifier: TextModel, batch: Batch) ->
     assert_close(both.extra, alone.extra)
 
 
+@pytest.mark.parametrize(("name", "tasks"), [("freelb", 1), ("freelb+rsmi", 2)])
 def test_freelb_is_flooded_in_each_pass_and_climbs_the_loss_itself(
-    classifier: TextModel, batch: Batch
+    name: str, tasks: int, classifier: TextModel, batch: Batch
 ) -> None:
-    """Far below the level each pass has the opposite gradient, at the very points that FreeLB visits."""
+    """Far below the level each pass has the opposite gradient, at the very points that FreeLB visits.
+
+    So has the loss of RSMI, on its masked inputs, which FreeLB does not bring.
+    """
     sizes = {"steps": 3, "step_size": 0.2, "init": 0.1}
-    loss, alone = gradients(session("freelb", classifier, **sizes), batch)
-    flooded, turned = gradients(session("freelb+flooding", classifier, level=50.0, **sizes), batch)
-    assert flooded == pytest.approx(100 - loss, rel=1e-5)
+    loss, alone = gradients(session(name, classifier, **sizes), batch)
+    flooded, turned = gradients(session(f"{name}+flooding", classifier, level=50.0, **sizes), batch)
+    assert flooded == pytest.approx(100 * tasks - loss, rel=1e-5)
     assert len(turned) > 10 and turned.keys() == alone.keys()
-    for name, gradient in turned.items():
-        assert_close(gradient, -alone[name], atol=1e-6, rtol=1e-4)
-
-
-def test_what_is_added_beside_freelb_is_flooded_too(classifier: TextModel, batch: Batch) -> None:
-    """The loss of RSMI, on its masked inputs, which FreeLB does not bring."""
-    sizes = {"freelb.steps": 2, "freelb.step_size": 0.2, "freelb.init": 0.1}
-    classifier.module.eval()
-    loss, own = gradients(session("freelb+rsmi", classifier, **sizes), batch)
-    flooded, turned = gradients(session("freelb+rsmi+flooding", classifier, level=50.0, **sizes), batch)
-    assert flooded == pytest.approx(200 - loss, rel=1e-5)
-    assert len(turned) > 10 and turned.keys() == own.keys()
-    for name, gradient in turned.items():
-        assert_close(gradient, -own[name], atol=1e-6, rtol=1e-4)
+    for weight, gradient in turned.items():
+        assert_close(gradient, -alone[weight], atol=1e-6, rtol=1e-4)
 
 
 def test_a_level_that_guessing_reaches_is_told(classifier: TextModel) -> None:
